@@ -1,0 +1,115 @@
+/**
+ * Committed offsets of groups, read by consumers that never join. The admin client has a request for them too, but when the coordinator that
+ * it asked answers that it is none (15, 16), the process crashes: librdkafka has its own group look for the coordinator
+ * (`rd_kafka_cgrp_op`), and an admin client has no group.
+ *
+ * A consumer that reads committed records asks for stable offsets alone. While an open transaction holds one of them its request
+ * repeats, and at last times out; "no answer" is never taken for "no offset".
+ */
+import { BrokerError, type CommittedOffset, partitionName, type TopicPartition } from '@tally/streams';
+import { ClientLog } from './client-log.js';
+import { committedOffsetProperties } from './client-properties.js';
+import { disconnectWhenIdle } from './disconnect.js';
+import { classify } from './errors.js';
+import { CallsInFlight, nativeCall } from './native-call.js';
+import { loadNativeModule, type NativeCommitted, type NativeConsumer } from './native.js';
+import type { ResolvedOptions } from './options.js';
+
+/** How long a request waits for offsets to become stable. Each holds a thread of libuv's pool meanwhile. */
+const stableTimeoutMs = 1_000;
+
+interface GroupClient {
+  readonly calls: CallsInFlight;
+  readonly client: NativeConsumer;
+}
+
+export class CommittedOffsets {
+  readonly #options: ResolvedOptions;
+  readonly #clients = new Map<string, Promise<GroupClient>>();
+
+  constructor(options: ResolvedOptions) {
+    this.#options = options;
+  }
+
+  /** @throws BrokerError of kind `pending` */
+  async read(groupId: string, partitions: readonly TopicPartition[]): Promise<readonly CommittedOffset[]> {
+    if (partitions.length === 0) return [];
+    const doing = `Reading the offsets of group ${groupId} in ${partitions.map(partitionName).join(', ')}`;
+    try {
+      const { client, calls } = await this.#clientOf(groupId);
+      const found = await calls.track(
+        nativeCall<NativeCommitted[]>(
+          (thrown) => classify(thrown, 'admin', doing),
+          (callback) => client.committed(partitions, stableTimeoutMs, callback),
+        ),
+      );
+      return found.map((each) => committedOffset(each, doing));
+    } catch (error) {
+      throw asPending(error as BrokerError);
+    }
+  }
+
+  async close(): Promise<void> {
+    const clients = [...this.#clients.values()];
+    this.#clients.clear();
+    await Promise.all(clients.map((opening) => this.#closeOne(opening)));
+  }
+
+  #clientOf(groupId: string): Promise<GroupClient> {
+    const known = this.#clients.get(groupId);
+    if (known !== undefined) return known;
+    const opening = this.#open(groupId);
+    this.#clients.set(groupId, opening);
+    // A client that could not connect is of no more use.
+    opening.catch(() => this.#clients.delete(groupId));
+    return opening;
+  }
+
+  async #open(groupId: string): Promise<GroupClient> {
+    const name = `offset client of group ${groupId}`;
+    const client = new (loadNativeModule().KafkaConsumer)(committedOffsetProperties(this.#options, groupId));
+    new ClientLog(this.#options.logger, name).listen(client);
+    await nativeCall<unknown>(
+      (thrown) => classify(thrown, 'connect', `Connecting the ${name} to ${this.#options.brokers}`),
+      (callback) => client.connect({ allTopics: false, timeout: this.#options.requestTimeoutMs }, callback),
+    );
+    return { client, calls: new CallsInFlight() };
+  }
+
+  async #closeOne(opening: Promise<GroupClient>): Promise<void> {
+    const opened = await opening.catch(() => undefined);
+    if (opened === undefined) return;
+    const { client, calls } = opened;
+    await disconnectWhenIdle({
+      name: 'offset client',
+      client: () => client,
+      calls,
+      timeoutMs: this.#options.closeTimeoutMs,
+      logger: this.#options.logger,
+      disconnect: (callback) => client.disconnect(callback),
+    });
+  }
+}
+
+/** "None" is a partition without an offset; a partition that failed is an error without its number. */
+function committedOffset(found: NativeCommitted, doing: string): CommittedOffset {
+  if (found instanceof Error) throw classify({ code: numberOfText(found.message), message: found.message }, 'admin', doing);
+  return { topic: found.topic, partition: found.partition, offset: found.offset, metadata: found.metadata ?? '' };
+}
+
+function numberOfText(text: string): number | undefined {
+  if (/topic authorization/i.test(text)) return 29;
+  return /group authorization/i.test(text) ? 30 : undefined;
+}
+
+function asPending(error: BrokerError): BrokerError {
+  if (error.kind === 'invalid' || error.kind === 'closed') return error;
+  return new BrokerError({
+    code: 'OFFSET_PENDING',
+    kind: 'pending',
+    message: `${error.message} This is no answer, an open transaction may still change the offsets: ask again.`,
+    brokerCode: error.brokerCode,
+    place: error.place,
+    cause: error,
+  });
+}

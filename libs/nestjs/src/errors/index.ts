@@ -1,0 +1,1 @@
+export { StreamsDeclarationError, StreamsOptionError, TransportNotConnectedError, WorkerNotRunningError } from './streams-nest.errors.js';

@@ -1,0 +1,13 @@
+export { boolean } from './boolean.js';
+export { bytes } from './bytes.js';
+export { decimal } from './decimal.js';
+export { double } from './double.js';
+export { int32 } from './int32.js';
+export { int64 } from './int64.js';
+export { json } from './json.js';
+export { nullable } from './nullable.js';
+export { type AnySerde, isSameSerde, type Serde, type Serializer } from './serde.js';
+export { string } from './string.js';
+export { timeOrdered, type TimeOrdered } from './time-ordered.js';
+export { uuid } from './uuid.js';
+export { sessionWindowed, timeWindowed } from './windowed.js';

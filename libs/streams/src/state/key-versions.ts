@@ -1,0 +1,37 @@
+/** One dirty entry: physical key (without the store's prefix) and stored value, null for a deletion. Neither is ever modified. */
+export interface DirtyEntry {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array | null;
+}
+
+/**
+ * What each layer of a store holds of one key: `undefined` is nothing, `null` a deletion. All layers of a key lie in one object, so that a
+ * read looks it up once, and an epoch moves down a layer without looking up its keys again.
+ */
+export class KeyVersions {
+  open: Uint8Array | null | undefined = undefined;
+  committing: Uint8Array | null | undefined = undefined;
+  committed: Uint8Array | null | undefined = undefined;
+  flushing: Uint8Array | null | undefined = undefined;
+  /** What the database holds, where it was read or written lately. */
+  cached: Uint8Array | undefined = undefined;
+  /** The cached value was read since the last look at it for eviction. */
+  wasRead = false;
+
+  /** Physical key, while a layer holds something of it: a small array may keep alive a larger one that it is a slice of. */
+  key: Uint8Array | undefined = undefined;
+
+  constructor(readonly mapKey: string) {}
+
+  /** A layer holds something that the database may not. */
+  get isDirty(): boolean {
+    return this.open !== undefined || this.committing !== undefined || this.committed !== undefined || this.flushing !== undefined;
+  }
+}
+
+/** What an entry costs besides its bytes: map slot, map key, versions and the headers of two byte arrays. An estimate. */
+export const entryOverheadBytes = 300;
+
+export function entryBytes(key: Uint8Array, value: Uint8Array | null): number {
+  return entryOverheadBytes + key.byteLength + (value === null ? 0 : value.byteLength);
+}

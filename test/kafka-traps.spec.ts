@@ -1,0 +1,274 @@
+/** Traps of the native client that its port hides, shown on a real broker. docs/traps.md lists them with their tests. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import Kafka from '@confluentinc/kafka-javascript';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import type { BrokerError, TopicPartition } from '@tally/streams';
+import { createKafkaBroker } from '@tally/kafka';
+import { bytes, expectKind, failureOf, range, scenario, texts } from '../libs/testing/src/broker-suite/scenario.suite.js';
+import { adminCall, createKafkaSetting, kafkaAddresses } from './kafka-setting.js';
+
+const create = () => createKafkaSetting();
+const value = (text: string) => ({ value: bytes(text) });
+
+beforeAll(() => void kafkaAddresses());
+
+describe('traps of consuming', () => {
+  it(
+    'waits for the first record only, not for each',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic();
+      await scene.write(topic, [value('one'), value('two'), value('three')]);
+      const member = await scene.member([topic]);
+      await member.holds(1, { paused: true });
+      await member.consumer.resume(range(topic, 1));
+      // Waiting for each of the 1,000 would end the test by its time-out.
+      const records = await member.consumer.consume(1_000, 100_000);
+      expect(records.length).toBeGreaterThan(0);
+    }),
+  );
+
+  it(
+    'refuses a second consume and every other call beside a consume',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic();
+      const { consumer, ...member } = await scene.member([topic]);
+      const consuming = consumer.consume(1, 500);
+      const at = [{ topic, partition: 0, offset: 0 }];
+      for (const call of [
+        () => consumer.consume(1, 1),
+        () => consumer.pause(at),
+        () => consumer.resume(at),
+        () => consumer.seek(at),
+        () => consumer.unassign(at),
+        () => consumer.assign(at, { paused: false }),
+      ]) {
+        await expect(call()).rejects.toThrow(/invariant/i);
+      }
+      expect(await consuming).toEqual([]);
+      expect(member.clientId).toBeTruthy();
+    }),
+  );
+
+  it(
+    'wakes the fetchers when paused partitions are resumed',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic(2);
+      await scene.write(topic, [value('one')]);
+      const woken = vi.spyOn(Kafka.KafkaConsumer.prototype, 'queryWatermarkOffsets');
+      const member = await scene.member([topic]);
+      await member.holds(2, { paused: true });
+      expect(woken).not.toHaveBeenCalled();
+      await member.consumer.resume(range(topic, 2));
+      expect(woken).toHaveBeenCalledWith(topic, 0, expect.any(Number), expect.any(Function));
+      expect(texts(await member.receives(1))).toEqual(['one']);
+      woken.mockRestore();
+    }),
+  );
+
+  it(
+    'refuses offsets of another type than number when assigning',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic();
+      const member = await scene.member([topic]);
+      await scene.until('it is assigned', async () => {
+        await member.consume();
+        return member.asked.length > 0;
+      });
+      for (const offset of [3n, '3', null, -2]) {
+        expectKind(
+          await failureOf(member.consumer.assign([{ topic, partition: 0, offset: offset as number }], { paused: true })),
+          'invalid',
+        );
+      }
+      await member.answer();
+    }),
+  );
+
+  it(
+    'names the partition whose offset lies outside of its log',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic(2);
+      await scene.write(topic, [value('one')]);
+      const member = await scene.member([topic]);
+      await scene.until('it is assigned', async () => {
+        await member.consume();
+        return member.asked.length > 0;
+      });
+      await member.answer({ offset: 100 });
+      await scene.until('the consumer reports it', async () => {
+        await member.consume();
+        return member.failures.length >= 2;
+      });
+      expect(member.failures.map(({ code, kind, place }) => [code, kind, place.topic, place.partition, place.offset]).sort()).toEqual([
+        ['OFFSET_OUT_OF_RANGE', 'invalid', topic, 0, 100],
+        ['OFFSET_OUT_OF_RANGE', 'invalid', topic, 1, 100],
+      ]);
+    }),
+  );
+
+  it(
+    'reports an offset outside of the log to a restore',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic();
+      await scene.write(topic, [value('one'), value('two'), value('three')]);
+      await scene.settledEnds(topic);
+      await scene.broker.admin.deleteRecords([{ topic, partition: 0, offset: 2 }]);
+      const reader = await scene.reader();
+      await reader.assign([{ topic, partition: 0, offset: 0 }]);
+      let error: BrokerError | undefined;
+      await scene.until('the reader fails', async () => {
+        error = await reader.read(10, 25).then(
+          () => undefined,
+          (thrown: BrokerError) => thrown,
+        );
+        return error !== undefined;
+      });
+      expect(error).toMatchObject({ code: 'OFFSET_OUT_OF_RANGE', kind: 'invalid' });
+    }),
+  );
+
+  it(
+    'hears of partitions that were added, and writes to them',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic(1);
+      const member = await scene.member([topic]);
+      await member.holds(1);
+      const producer = await scene.producer();
+      await scene.write(topic, [value('old')], producer);
+      await adminCall((admin, callback) => admin.createPartitions(topic, 2, callback));
+      await member.holds(2);
+      await producer.begin();
+      await scene.until('the producer knows the new partition', () => producer.produce(topic, 1, null, bytes('new'), 1, []));
+      await producer.commit();
+      expect(texts(await member.receives(2)).sort()).toEqual(['new', 'old']);
+    }),
+  );
+
+  it(
+    'revokes the partitions of a topic that was deleted',
+    scenario(create, async (scene) => {
+      const [kept, deleted] = [await scene.topic(), await scene.topic()];
+      const member = await scene.member([kept, deleted]);
+      await member.holds(2);
+      await scene.deleteTopic(deleted);
+      await member.holds(1);
+      expect([...member.held]).toEqual([`${kept}/0`]);
+      await scene.write(kept, [value('goes on')]);
+      expect(texts(await member.receives(1))).toEqual(['goes on']);
+    }),
+  );
+
+  it(
+    'stores committed offsets before it says so, without blocking the process',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic();
+      const member = await scene.member([topic]);
+      await member.holds(1);
+      const synchronous = vi.spyOn(Kafka.KafkaConsumer.prototype, 'commitSync');
+      for (let offset = 1; offset <= 20; offset++) {
+        await member.consumer.commitOffsets([{ topic, partition: 0, offset, metadata: '' }]);
+        expect(await scene.broker.admin.stableOffsets(scene.id, range(topic, 1))).toMatchObject([{ offset }]);
+      }
+      const beside = member.consumer.consume(10, 200);
+      await member.consumer.commitOffsets([{ topic, partition: 0, offset: 99, metadata: '' }]);
+      expect(await scene.broker.admin.stableOffsets(scene.id, range(topic, 1))).toMatchObject([{ offset: 99 }]);
+      await beside;
+      expect(synchronous).not.toHaveBeenCalled();
+      synchronous.mockRestore();
+    }),
+  );
+});
+
+describe('traps of connecting and closing', () => {
+  it('says clearly that a cluster cannot be reached', async () => {
+    const broker = createKafkaBroker({ brokers: '127.0.0.1:9', requestTimeoutMs: 500 });
+    const error = await failureOf(broker.connect());
+    expect(error).toMatchObject({ code: 'BROKER_UNREACHABLE', kind: 'retriable', place: { option: 'brokers' } });
+    expect(error.message).toMatch(/127\.0\.0\.1:9 .*within 500 ms.*`brokers`/);
+    expect((await failureOf(broker.connect(200))).message).toContain('within 200 ms');
+    const producer = broker.createTransactionalProducer({ transactionalId: 'nowhere', transactionTimeoutMs: 10_000, clientId: 'nowhere' });
+    for (let attempt = 0; attempt < 2; attempt++) expectKind(await failureOf(producer.init()), 'retriable');
+    await producer.close();
+    const reader = broker.createReader();
+    expectKind(await failureOf(reader.connect()), 'retriable');
+    await reader.close();
+    const consumer = broker.createConsumer({
+      groupId: 'nowhere',
+      clientId: 'nowhere',
+      listener: { assigned() {}, revoked() {}, lost() {}, failed() {} },
+    });
+    expectKind(await failureOf(consumer.subscribe(['nowhere'])), 'retriable');
+    await consumer.close();
+    await broker.close();
+  });
+
+  it(
+    'takes a rebalance that arrives when the consumer has closed',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic();
+      const connecting = vi.spyOn(Kafka.KafkaConsumer.prototype, 'connect');
+      const member = await scene.member([topic]);
+      const client = connecting.mock.contexts[0] as { globalConfig: { rebalance_cb: (event: object, partitions: object[]) => void } };
+      connecting.mockRestore();
+      await member.holds(1);
+      const { history } = member;
+      const before = [...history];
+      await member.close();
+      const codes = [Kafka.CODES.ERRORS.ERR__REVOKE_PARTITIONS, Kafka.CODES.ERRORS.ERR__ASSIGN_PARTITIONS];
+      // An event of the client's own thread may still wait for this one. Asked whether the partitions were lost the client would crash.
+      for (const code of codes) client.globalConfig.rebalance_cb({ code, message: 'late' }, range(topic, 1));
+      expect(history).toEqual(before);
+    }),
+  );
+
+  it('lets the process end at once when everything is closed', async () => {
+    const runner = fileURLToPath(new URL('run-typescript.mjs', import.meta.url));
+    const fixture = fileURLToPath(new URL('kafka-exit.fixture.ts', import.meta.url));
+    const child = spawn(process.execPath, [runner, fixture], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, KAFKA_BROKERS: kafkaAddresses() },
+    });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+    expect([code, output.trim()]).toEqual([0, 'closed']);
+  });
+});
+
+describe('traps of the admin client', () => {
+  it(
+    'refuses to delete records of a compacted topic, naming the partition',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic(1, { 'cleanup.policy': 'compact' });
+      await scene.write(topic, [{ key: bytes('k') }]);
+      const error = await failureOf(scene.broker.admin.deleteRecords([{ topic, partition: 0, offset: 1 }]));
+      expectKind(error, 'invalid');
+      expect(error.message).toContain(`${topic}-0`);
+    }),
+  );
+
+  it(
+    'reads stable offsets of each partition, whatever another one waits for',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic(3);
+      const member = await scene.member([topic]);
+      await member.holds(3);
+      const producer = await scene.producer();
+      const offsets = (list: readonly TopicPartition[], offset: number) => list.map((at) => ({ ...at, offset, metadata: `at ${offset}` }));
+      await producer.begin();
+      await producer.sendOffsets(offsets(range(topic, 3), 1), member.consumer);
+      await producer.commit();
+      await scene.stableOffsets(scene.id, range(topic, 3));
+      await producer.begin();
+      await producer.sendOffsets(offsets(range(topic, 1), 2), member.consumer);
+      const error = await failureOf(scene.broker.admin.stableOffsets(scene.id, range(topic, 3)));
+      expectKind(error, 'pending');
+      expect(await scene.broker.admin.stableOffsets(scene.id, range(topic, 3).slice(1))).toMatchObject([
+        { partition: 1, offset: 1, metadata: 'at 1' },
+        { partition: 2, offset: 1, metadata: 'at 1' },
+      ]);
+      await producer.abort();
+    }),
+  );
+});

@@ -1,0 +1,51 @@
+/** Aborts in the middle of a load: tasks go back and the input is rewound while a consume is in flight that brings what comes later. */
+import { describe, expect, it } from 'vitest';
+import { kafkaAddresses } from './kafka-setting.js';
+import { brokerErrors, refuseOffsets } from './support/answers.js';
+import { BrokerProxy } from './support/proxy.js';
+import { Trial } from './support/trial.js';
+
+const recordsTotal = 100_000;
+/** One of so many commits is refused. */
+const refusedEvery = 3;
+
+describe('an input that is rewound while a consume is in flight', () => {
+  it('loses nothing and repeats nothing, however often it happens', async () => {
+    const proxy = await BrokerProxy.start(kafkaAddresses());
+    const trial = await Trial.begin('rewind', {
+      topology: 'sums',
+      brokers: proxy.address,
+      options: { commitIntervalMs: 20, recordsPerConsume: 500 },
+    });
+    try {
+      await trial.load.send(recordsTotal / 2);
+      let commits = 0;
+      const refusal = proxy.change({
+        api: 'txnOffsetCommit',
+        only: () => ++commits % refusedEvery === 0,
+        change: refuseOffsets(brokerErrors.unknownMember),
+      });
+      const worker = trial.start('a');
+      await trial.allRunning();
+      // Half of the load is there already, so that a consume always has something to bring.
+      await trial.load.send(recordsTotal / 2);
+      await trial.settled();
+      refusal.heal();
+      const reasons = (): (string | undefined)[] =>
+        worker.events.flatMap((event) => (event.event === 'aborted' ? [event.reason.code] : []));
+      await worker.until('each refusal led to an abort', () => reasons().length >= refusal.fired);
+      await trial.settled();
+      const { counters } = await worker.health();
+      expect(refusal.fired).toBeGreaterThan(5);
+      expect(counters.transactionsAborted).toBe(refusal.fired);
+      expect(new Set(reasons())).toEqual(new Set(['STALE_MEMBER']));
+      expect(counters.producersReplaced).toBe(0);
+      expect(counters.recordsDiscarded, 'records that a consume in flight brought for closed inputs').toBeGreaterThan(0);
+      expect(await trial.problems()).toEqual([]);
+      await worker.stop();
+    } finally {
+      await trial.end();
+      await proxy.close();
+    }
+  });
+});
