@@ -29,8 +29,19 @@ async function deadLetterTopic(trial: Trial): Promise<{ readonly name: string; r
 }
 
 /** Each instance commits records of the load that goes on. */
-async function commitRecords(workers: readonly WorkerProcess[]): Promise<void> {
-  await Promise.all(workers.map((worker) => worker.event('committed', ({ records }) => records > 0, worker.mark, resumesWithinMs)));
+async function commitRecords(trial: Trial, workers: readonly WorkerProcess[]): Promise<void> {
+  try {
+    await Promise.all(workers.map((worker) => worker.event('committed', ({ records }) => records > 0, worker.mark, resumesWithinMs)));
+  } catch (error) {
+    throw new Error(`${String(error)}\n${await whatIsThere(trial, workers)}`, { cause: error });
+  }
+}
+
+/** Whether there was something to commit, and what the instances make of it. */
+async function whatIsThere(trial: Trial, workers: readonly WorkerProcess[]): Promise<string> {
+  const unfinished = await trial.cluster.unfinished(trial.applicationId, trial.inputs, []);
+  const healths = await Promise.all(workers.map(async (worker) => `${worker.name}: ${JSON.stringify(await worker.health().catch(String))}`));
+  return [`sent ${trial.load.sent}, to be processed: ${unfinished.join(', ')}`, ...healths].join('\n');
 }
 
 /** Until what was begun is acknowledged; by another producer, where the first one does not send again after the broker has come back. */
@@ -88,12 +99,12 @@ describe('a broker that goes away under load and comes back', () => {
       await Promise.all(workers.map((worker) => worker.until('it has tasks', () => worker.tasksIn('running').length > 0)));
       const load = endlessLoad(trial);
       for (let round = 0; round < 2; round++) {
-        await commitRecords(workers);
+        await commitRecords(trial, workers);
         const marks = workers.map(({ mark }) => mark);
         await own.halt();
         await Promise.all(workers.map((worker, index) => worker.until('it noticed', () => worker.of('log', marks[index]).length > 0)));
         await own.restart();
-        await commitRecords(workers);
+        await commitRecords(trial, workers);
       }
       await load.end();
       if (trial.load.sent < recordsTotal)

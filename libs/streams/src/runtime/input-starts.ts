@@ -19,6 +19,8 @@ export interface InputStart {
 }
 
 const retryDelayMs = 50;
+/** A transaction that its owner has left behind holds the offsets for its time-out at most; what takes longer is to be seen. */
+const sayEveryMs = 10_000;
 
 export class InputStarts {
   constructor(
@@ -40,6 +42,8 @@ export class InputStarts {
 
   /** Asks until no open transaction can change the answer any more. A time-out means "not known", never "none". */
   private async stableOffset(at: TopicPartition, cancelled: () => boolean): Promise<CommittedOffset> {
+    const { clock, logger } = this.environment;
+    let sinceMs = clock.monotonicMs();
     for (;;) {
       if (cancelled()) throw new OpeningCancelledError();
       try {
@@ -47,8 +51,12 @@ export class InputStarts {
         if (offset !== undefined) return offset;
       } catch (error) {
         if (!(error instanceof TallyError) || (error.kind !== 'pending' && error.kind !== 'retriable')) throw error;
+        if (clock.monotonicMs() - sinceMs >= sayEveryMs) {
+          sinceMs = clock.monotonicMs();
+          logger.warn(`${partitionName(at)} cannot be continued yet: ${error.message}`);
+        }
       }
-      await sleep(this.environment.clock, retryDelayMs);
+      await sleep(clock, retryDelayMs);
     }
   }
 
