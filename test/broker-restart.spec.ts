@@ -40,7 +40,9 @@ async function commitRecords(trial: Trial, workers: readonly WorkerProcess[]): P
 /** Whether there was something to commit, and what the instances make of it. */
 async function whatIsThere(trial: Trial, workers: readonly WorkerProcess[]): Promise<string> {
   const unfinished = await trial.cluster.unfinished(trial.applicationId, trial.inputs, []);
-  const healths = await Promise.all(workers.map(async (worker) => `${worker.name}: ${JSON.stringify(await worker.health().catch(String))}`));
+  const healths = await Promise.all(
+    workers.map(async (worker) => `${worker.name}: ${JSON.stringify(await worker.health().catch(String))}`),
+  );
   return [`sent ${trial.load.sent}, to be processed: ${unfinished.join(', ')}`, ...healths].join('\n');
 }
 
