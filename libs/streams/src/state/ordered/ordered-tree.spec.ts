@@ -121,6 +121,24 @@ describe('ordered tree', () => {
     expect(sizes.length).toBeLessThan(1000 / (nodeBytesMax / 24) + 4);
   });
 
+  it('leaves out of a single leaf what is of no more use when it is written, and of a larger tree nothing', () => {
+    const entries = new MapEntries();
+    const tree = new OrderedTree(entries, address);
+    for (const key of ['a', 'b', 'c']) tree.put(latin1(key), latin1('1'), latin1('b'));
+    expect(listed(tree)).toEqual([
+      ['b', '1'],
+      ['c', '1'],
+    ]);
+    expect(entries.size).toBe(1);
+    tree.put(latin1('d'), latin1('2'), latin1('d'));
+    expect(listed(tree)).toEqual([['d', '2']]);
+    tree.put(latin1('c'), latin1('3'), latin1('e'));
+    expect(listed(tree)).toEqual([['c', '3']]);
+    for (let index = 0; index < 200; index++) tree.put(latin1(`f${index}`), latin1('4'));
+    tree.put(latin1('g'), latin1('5'), latin1('g'));
+    expect(listed(tree)).toHaveLength(202);
+  });
+
   it('says whether it was there before', () => {
     const tree = new OrderedTree(new MapEntries(), address);
     expect(tree.put(latin1('a'), latin1(''))).toBe(true);

@@ -65,10 +65,12 @@ export class OrderedTree extends OrderedTreeReader {
   }
 
   /**
+   * @param expired entries whose keys are less are of no more use: those of a tree that is a single leaf are left out, since it is written anyway.
+   * Not all of them in a larger tree.
    * @returns true when the tree did not exist before.
    * @throws RecordRefusedError `STORE_KEY_TOO_LONG`
    */
-  put(key: Uint8Array, value: Uint8Array): boolean {
+  put(key: Uint8Array, value: Uint8Array, expired?: Uint8Array): boolean {
     if (key.length > keyBytesMax) {
       throw new RecordRefusedError(
         'STORE_KEY_TOO_LONG',
@@ -81,7 +83,7 @@ export class OrderedTree extends OrderedTreeReader {
       return true;
     }
     this.lastNode = lastNodeOf(root);
-    const { node, split } = this.putIn(root, key, value);
+    const { node, split } = this.putIn(expired === undefined || !isLeaf(root) ? root : withoutLess(root, expired), key, value);
     if (split !== undefined) {
       const number = this.addNode(withLastNode(node, 0));
       this.writeRoot(withLastNode(newRoot(keyAt(node, nodeHeaderBytes), number, split.key, split.number), this.lastNode));
@@ -160,8 +162,8 @@ export class OrderedTree extends OrderedTreeReader {
   private removeBeforeIn(node: Uint8Array, key: Uint8Array): Uint8Array | undefined {
     if (isLeaf(node)) {
       this.leavesLeft--;
-      const offset = firstNotLess(node, key);
-      return offset === nodeHeaderBytes ? node : nonEmpty(withoutItems(node, nodeHeaderBytes, offset));
+      const left = withoutLess(node, key);
+      return left === node ? node : nonEmpty(left);
     }
     let left: Uint8Array | undefined = node;
     while (left !== undefined && this.leavesLeft > 0) {
@@ -200,6 +202,12 @@ export class OrderedTree extends OrderedTreeReader {
     this.rootIs(node ?? undefined);
     this.entries.putEntry(this.address.mapKey, this.address.key, node);
   }
+}
+
+/** The leaf without the entries whose keys are less; the same array where there are none. */
+function withoutLess(leaf: Uint8Array, key: Uint8Array): Uint8Array {
+  const offset = firstNotLess(leaf, key);
+  return offset === nodeHeaderBytes ? leaf : withoutItems(leaf, nodeHeaderBytes, offset);
 }
 
 function nonEmpty(node: Uint8Array): Uint8Array | undefined {

@@ -12,7 +12,8 @@ const leavesPerKey = 8;
 
 /**
  * Changes the tree of a key at a time, and removes a little of what has expired.
- * @param edit returns true when the tree did not exist before. It may run again, after a rollback, and not at all where no read would show it.
+ * @param edit returns true when the tree did not exist before. It may run again, after a rollback, and not at all where no read would show it. What is
+ * less than `expired` is shown by no read any more.
  * @returns false when nothing was done: the whole segment of the time has expired
  */
 export function changeAt(
@@ -20,14 +21,15 @@ export function changeAt(
   retention: Retention,
   { serializedKey, address }: KeyPlace,
   timeMs: number,
-  edit: (tree: OrderedTree) => boolean,
+  edit: (tree: OrderedTree, expired: Uint8Array) => boolean,
 ): boolean {
   if (!retention.isSegmentLive(timeMs, Math.max(readObservedMs(entries), timeMs))) return false;
   entries.change(() => {
     const time = new StoreTime(entries);
     time.observe(timeMs);
-    if (timeMs >= retention.firstVisibleMs(time.observedMs)) {
-      const isNew = edit(new OrderedTree(entries, address));
+    const firstVisibleMs = retention.firstVisibleMs(time.observedMs);
+    if (timeMs >= firstVisibleMs) {
+      const isNew = edit(new OrderedTree(entries, address), sortableTime(firstVisibleMs));
       if (isNew) expectExpiry(entries, time, retention.firstLookMs, serializedKey);
     }
     expireDue(entries, time, (key) => expire(entries, retention, key, time.observedMs));

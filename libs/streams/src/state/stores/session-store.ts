@@ -108,8 +108,8 @@ export class ScopedSessionStore<K, V> extends SessionStoreReader<K, V> implement
     const place = shape.places.of(key);
     checkTime(shape.definition.name, startMs);
     checkTime(shape.definition.name, endMs);
-    return changeAt(entries, shape.retention, place, endMs, (tree) => {
-      if (stored !== null) return tree.put(treeKey(startMs, endMs), stored);
+    return changeAt(entries, shape.retention, place, endMs, (tree, expired) => {
+      if (stored !== null) return tree.put(treeKey(startMs, endMs), stored, expired);
       tree.remove(treeKey(startMs, endMs));
       return false;
     });

@@ -138,8 +138,8 @@ export class ScopedWindowStore<K, V> extends WindowStoreReader<K, V> implements 
     const { shape, entries } = this;
     const place = shape.places.of(key);
     checkTime(shape.definition.name, startMs);
-    return changeAt(entries, shape.retention, place, startMs, (tree) => {
-      if (stored !== null) return tree.put(this.newTreeKey(tree, startMs), stored);
+    return changeAt(entries, shape.retention, place, startMs, (tree, expired) => {
+      if (stored !== null) return tree.put(this.newTreeKey(tree, startMs), stored, expired);
       this.remove(tree, startMs);
       return false;
     });
