@@ -1,4 +1,5 @@
 /** The broker is stopped and started again under load: no record is blamed for it. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorPolicy, TallyError } from '@tally/streams';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBroker } from '../scripts/broker.mjs';
@@ -13,6 +14,8 @@ const recordsPerSecond = 2_500;
  * commit may first use up the bounds of an abort (10 s), of closing its producer (15 s) and of two attempts to connect a new one (10 s each).
  */
 const resumesWithinMs = 60_000;
+/** The broker answers what it was asked, and writes the markers of what it has committed, in milliseconds. */
+const answeredWithinMs = 500;
 /** Longer than the broker takes to come back. */
 const flushTimeoutMs = 12_000;
 
@@ -90,8 +93,19 @@ async function modelOfInput(trial: Trial): Promise<TotalsModel> {
   return model;
 }
 
+/**
+ * While it stops, a broker that is alone may take commits and leave out their markers (docs/decisions/015-leaders-of-a-lone-broker.md), which says nothing
+ * of Tally. So the instances sleep until it is gone: what they have asked for is done by then, and transactions stay open.
+ */
+async function haltBroker(workers: readonly WorkerProcess[]): Promise<void> {
+  for (const worker of workers) worker.suspend();
+  await sleep(answeredWithinMs);
+  await own.halt();
+  for (const worker of workers) worker.resume();
+}
+
 describe('a broker that goes away under load and comes back', () => {
-  it('nothing is lost, repeated or blamed, and processing goes on', { timeout: 240_000 }, async () => {
+  it('nothing is lost, repeated or blamed, and processing goes on', { timeout: 300_000 }, async () => {
     const trial = await Trial.begin('broker-stopped', { topology: 'sums', cluster: own.brokers });
     try {
       const { name, policy } = await deadLetterTopic(trial);
@@ -103,7 +117,7 @@ describe('a broker that goes away under load and comes back', () => {
       for (let round = 0; round < 2; round++) {
         await commitRecords(trial, workers);
         const marks = workers.map(({ mark }) => mark);
-        await own.halt();
+        await haltBroker(workers);
         await Promise.all(workers.map((worker, index) => worker.until('it noticed', () => worker.of('log', marks[index]).length > 0)));
         await own.restart();
         await commitRecords(trial, workers);

@@ -82,9 +82,9 @@ describe('the demo', () => {
     expect(results.kills[0]?.openRecords).toBeGreaterThan(0);
     expect(results.kills[0]?.atRecord).toBeGreaterThanOrEqual(2_127);
     expect(results.recoveryMs).toHaveLength(1);
-    // The tail of the changelogs alone; nothing, where the kill came just behind a flush.
-    expect(results.replayedRecords[0]).toBeGreaterThanOrEqual(0);
-    expect(results.replayedRecords[0]).toBeLessThan(results.records / 4);
+    // The tail of the changelogs alone (test/crash.spec.ts), but all of those whose partitions the group has given to the other instance.
+    expect(results.replayedRecords).toHaveLength(1);
+    expect(results.replayedRecords[0]).toBeLessThanOrEqual(2 * results.records);
     expect(results.transactions).toBeGreaterThan(1);
     expect(results.proof.mismatches).toBe(0);
     expect(results.proof.actualTotal).toBe(results.proof.expectedTotal);

@@ -51,6 +51,88 @@ describe('traps of consuming', () => {
   );
 
   it(
+    'reads on when the client says that an offset is outside of a log that it is inside of',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic();
+      await scene.write(topic, [value('one'), value('two')]);
+      const member = await scene.member([topic]);
+      // The client's types do not know the call.
+      const prototype = Kafka.KafkaConsumer.prototype as unknown as { incrementalAssign: (starts: readonly object[]) => void };
+      const { incrementalAssign: assign } = prototype;
+      let mistakes = 1;
+      // Where the client begins is not where it was told to, once: the broker refuses it, and the client reads no more of the partition.
+      const spy = vi.spyOn(prototype, 'incrementalAssign').mockImplementation(function (this: unknown, starts: readonly object[]) {
+        const isMistaken = starts.length > 0 && mistakes > 0;
+        if (isMistaken) mistakes--;
+        Reflect.apply(assign, this, [isMistaken ? starts.map((at) => ({ ...at, offset: 999 })) : starts]);
+      });
+      try {
+        await member.holds(1);
+        await scene.until('the member has read on', async () => {
+          await member.turn();
+          return member.records.length === 2;
+        });
+        expect(texts(member.records)).toEqual(['one', 'two']);
+        expect(member.history.map((line) => line.split(' ')[0])).toEqual(['assigned', 'lost', 'assigned']);
+        expect(member.failures).toEqual([]);
+        mistakes = 1;
+        const reader = await scene.reader();
+        await reader.assign([{ topic, partition: 0, offset: 1 }]);
+        expect(mistakes).toBe(0);
+        const read: string[] = [];
+        await scene.until('the reader has read on', async () => {
+          read.push(...texts(await reader.read(10, 50)));
+          return read.length > 0;
+        });
+        expect(read).toEqual(['two']);
+      } finally {
+        spy.mockRestore();
+      }
+    }),
+  );
+
+  it(
+    'is replaced by a new member when it brings nothing although there are records, which counts as a loss',
+    { timeout: 120_000 },
+    scenario(create, async (scene) => {
+      const topic = await scene.topic(2);
+      await scene.write(topic, [value('one')]);
+      // eslint-disable-next-line typescript/unbound-method -- called with the client that it belongs to
+      const consume = Kafka.KafkaConsumer.prototype.consume;
+      let stuck: unknown;
+      // The first one to consume is stuck from when it has its partitions: it stays in the group, and brings nothing.
+      const spy = vi.spyOn(Kafka.KafkaConsumer.prototype, 'consume').mockImplementation(function (this: unknown, ...words: unknown[]) {
+        const [, callback] = words as [number, (error: unknown, messages: unknown[]) => void];
+        if (this === stuck) setTimeout(() => callback(null, []), 25);
+        else Reflect.apply(consume, this, words);
+      });
+      try {
+        const member = await scene.member([topic]);
+        await member.holds(2, { paused: true });
+        stuck = spy.mock.contexts.at(-1);
+        await member.consumer.resume(range(topic, 2));
+        const untilMs = performance.now() + 90_000;
+        while (!member.history.some((line) => line.startsWith('lost')) && performance.now() < untilMs) await member.consume();
+        // As long as not all of it was let go there is no new member.
+        for (let turns = 0; turns < 10; turns++) expect(await member.consume()).toEqual([]);
+        expect(member.consumer.position({ topic, partition: 0 })).toBe(0);
+        await member.answer();
+        expect(member.consumer.position({ topic, partition: 0 })).toBeUndefined();
+        while (member.records.length === 0 && performance.now() < untilMs) await member.turn();
+        expect(texts(member.records)).toEqual(['one']);
+        const both = [`${topic}/0`, `${topic}/1`].join(' ');
+        expect(member.history).toEqual([`assigned ${both}`, `lost ${both}`, `assigned ${both}`]);
+        expect(member.failures).toEqual([]);
+        expect(spy.mock.contexts.at(-1)).not.toBe(stuck);
+        const members = await scene.broker.admin.describeGroup(scene.id);
+        expect(members.map(({ clientId }) => clientId)).toEqual([member.clientId]);
+      } finally {
+        spy.mockRestore();
+      }
+    }),
+  );
+
+  it(
     'wakes the fetchers when paused partitions are resumed',
     scenario(create, async (scene) => {
       const topic = await scene.topic(2);
@@ -245,6 +327,34 @@ describe('traps of the admin client', () => {
       const error = await failureOf(scene.broker.admin.deleteRecords([{ topic, partition: 0, offset: 1 }]));
       expectKind(error, 'invalid');
       expect(error.message).toContain(`${topic}-0`);
+    }),
+  );
+
+  it(
+    'asks another client for committed offsets when one has not answered for long',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic();
+      // eslint-disable-next-line typescript/unbound-method -- called with the client that it belongs to
+      const committed = Kafka.KafkaConsumer.prototype.committed;
+      const clients = new Set<unknown>();
+      const spy = vi.spyOn(Kafka.KafkaConsumer.prototype, 'committed').mockImplementation(function (this: unknown, ...words: unknown[]) {
+        clients.add(this);
+        const callback = words[2] as (error: unknown) => void;
+        if (clients.size === 1) setTimeout(() => callback({ code: -185, message: 'Local: Timed out' }), 1);
+        else Reflect.apply(committed, this, words);
+        return this as Kafka.KafkaConsumer;
+      });
+      try {
+        const ask = () => scene.broker.admin.stableOffsets(scene.id, range(topic, 1));
+        for (let asked = 0; asked < 9; asked++) expectKind(await failureOf(ask()), 'pending');
+        // Two at once, so that one is under way when the other one gives the client up.
+        expectKind(await failureOf(ask()), 'pending');
+        expect(clients.size).toBe(1);
+        expect(await Promise.all([ask(), ask()])).toMatchObject([[{ topic, offset: undefined }], [{ topic, offset: undefined }]]);
+        expect(clients.size).toBe(2);
+      } finally {
+        spy.mockRestore();
+      }
     }),
   );
 

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { answerOn } from './answering.fixture.mjs';
 import { DockerBroker, dockerAnswers } from './docker-broker.mjs';
 import { freePorts } from './ports.mjs';
-import { root } from '../support/paths.mjs';
 
 let directory = '';
 /** @type {() => void} */
@@ -62,15 +61,6 @@ describe('a broker in a container', () => {
       'stop --time 20 tally-broker-test',
       'rm --force --volumes tally-broker-test',
     ]);
-  });
-
-  it('keeps the partitions of a broker that is alone until it has stopped', async () => {
-    fakeDocker('[ "$1" != inspect ] || echo true');
-    const [broker = 0, controller = 0] = await freePorts(2);
-    close = await answerOn(broker);
-    await new DockerBroker({ name: 'tally-broker-test', ports: [broker, controller], detached: false }).start();
-    expect(calls()[1]).toContain('-e KAFKA_CONTROLLED_SHUTDOWN_ENABLE=false');
-    expect(readFileSync(join(root, 'docker-compose.yml'), 'utf8')).toContain("KAFKA_CONTROLLED_SHUTDOWN_ENABLE: 'false'");
   });
 
   it('shows the log of a container that ends, and removes it', async () => {

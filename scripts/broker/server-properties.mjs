@@ -17,9 +17,6 @@ export function serverProperties({ brokerPort, controllerPort, dataDirectory, li
     ['listener.security.protocol.map', 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT'],
     ['inter.broker.listener.name', 'PLAINTEXT'],
     ['log.dirs', dataDirectory],
-    // Who stops in order hands its partitions over first. Here there is nobody, so that they would have no leader, and what is committed until the
-    // broker has stopped would be reported as committed without its markers (docs/traps.md).
-    ['controlled.shutdown.enable', 'false'],
     ['auto.create.topics.enable', 'false'],
     ['num.partitions', '4'],
     ['log.retention.hours', '24'],

@@ -18,14 +18,23 @@ import type { ResolvedOptions } from './options.js';
 /** How long a request waits for offsets to become stable. Each holds a thread of libuv's pool meanwhile. */
 const stableTimeoutMs = 1_000;
 
+/** A client that has not answered so often in a row makes room for another one: an open transaction explains some of it, a client that is stuck all. */
+const unansweredMax = 10;
+
 interface GroupClient {
   readonly calls: CallsInFlight;
   readonly client: NativeConsumer;
+  /** Requests in a row. */
+  unanswered: number;
+  /** It gets no more requests. */
+  isRetired: boolean;
 }
 
 export class CommittedOffsets {
   readonly #options: ResolvedOptions;
   readonly #clients = new Map<string, Promise<GroupClient>>();
+  /** Closings of clients that were replaced. */
+  readonly #closings = new Set<Promise<void>>();
 
   constructor(options: ResolvedOptions) {
     this.#options = options;
@@ -36,13 +45,20 @@ export class CommittedOffsets {
     if (partitions.length === 0) return [];
     const doing = `Reading the offsets of group ${groupId} in ${partitions.map(partitionName).join(', ')}`;
     try {
-      const { client, calls } = await this.#clientOf(groupId);
-      const found = await calls.track(
+      let opened = await this.#clientOf(groupId);
+      while (opened.isRetired || opened.unanswered >= unansweredMax) {
+        if (!opened.isRetired) this.#retire(groupId, opened);
+        opened = await this.#clientOf(groupId);
+      }
+      // In the same tick as the look whether it is retired: else it might be closing when the call begins.
+      opened.unanswered++;
+      const found = await opened.calls.track(
         nativeCall<NativeCommitted[]>(
           (thrown) => classify(thrown, 'admin', doing),
-          (callback) => client.committed(partitions, stableTimeoutMs, callback),
+          (callback) => opened.client.committed(partitions, stableTimeoutMs, callback),
         ),
       );
+      opened.unanswered = 0;
       return found.map((each) => committedOffset(each, doing));
     } catch (error) {
       throw asPending(error as BrokerError);
@@ -52,7 +68,17 @@ export class CommittedOffsets {
   async close(): Promise<void> {
     const clients = [...this.#clients.values()];
     this.#clients.clear();
-    await Promise.all(clients.map((opening) => this.#closeOne(opening)));
+    const opened = await Promise.all(clients.map((opening) => opening.catch(() => undefined)));
+    await Promise.all([...this.#closings, ...opened.map((each) => each && this.#closeOne(each))]);
+  }
+
+  /** It closes when its requests have ended. */
+  #retire(groupId: string, opened: GroupClient): void {
+    opened.isRetired = true;
+    this.#clients.delete(groupId);
+    const closing = this.#closeOne(opened);
+    this.#closings.add(closing);
+    void closing.finally(() => this.#closings.delete(closing));
   }
 
   #clientOf(groupId: string): Promise<GroupClient> {
@@ -73,14 +99,11 @@ export class CommittedOffsets {
       (thrown) => classify(thrown, 'connect', `Connecting the ${name} to ${this.#options.brokers}`),
       (callback) => client.connect({ allTopics: false, timeout: this.#options.requestTimeoutMs }, callback),
     );
-    return { client, calls: new CallsInFlight() };
+    return { client, calls: new CallsInFlight(), unanswered: 0, isRetired: false };
   }
 
-  async #closeOne(opening: Promise<GroupClient>): Promise<void> {
-    const opened = await opening.catch(() => undefined);
-    if (opened === undefined) return;
-    const { client, calls } = opened;
-    await disconnectWhenIdle({
+  #closeOne({ client, calls }: GroupClient): Promise<void> {
+    return disconnectWhenIdle({
       name: 'offset client',
       client: () => client,
       calls,

@@ -6,6 +6,8 @@
  * 2. The listener is called outside of consumes, in the order of the group's events.
  * 3. The client's incremental unassign is called only as the answer to a revocation, once for all partitions named (see ownership.ts).
  * 4. The client is disconnected once, with nothing under way and no rebalance unanswered: else it hangs or crashes.
+ * 5. A client that is stuck is replaced by another one, a new member. What the old one owned counts as lost, and the new one is made only when
+ *    the runtime has let go of all of it: so that no offsets of before are sent by a member that owns the same partitions anew.
  */
 import {
   assert,
@@ -61,6 +63,13 @@ export class KafkaGroupConsumer implements GroupConsumer {
   /** A short consume of this class's own, which the runtime's next call waits for. */
   #serving: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
+  #topics: readonly string[] = [];
+  /** The client is stuck: its partitions are being let go, or have been, and the next consume makes another client. */
+  #renewal: 'lettingGo' | 'due' | undefined;
+  /** Closings of clients that were replaced. */
+  readonly #retired: Promise<void>[] = [];
+  /** What such a client still holds, until it asks for it when it closes. */
+  readonly #left = new Map<NativeConsumer, readonly TopicPartition[]>();
 
   constructor(options: ResolvedOptions, group: GroupConsumerOptions, admin: BrokerAdmin, queues: QueueWatch) {
     this.#queues = queues;
@@ -79,6 +88,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
       logger: options.logger,
       active: () => this.#ownership.active(),
       failed: (error) => this.#events.add('failed', () => this.#listener.failed(error)),
+      stuck: () => this.#giveUpClient(),
     });
     this.#commits = new OffsetCommits({
       commit: (offsets) => this.#open().commit(offsets),
@@ -91,15 +101,17 @@ export class KafkaGroupConsumer implements GroupConsumer {
     assert(topics.length > 0, 'subscribe needs a topic');
     const client = this.#client ?? (await this.#connect());
     this.#client = client;
-    try {
-      client.subscribe([...topics]);
-    } catch (thrown) {
-      throw this.#failure(thrown, `Subscribing the ${this.#name}`);
-    }
+    this.#topics = topics;
+    this.#subscribe(client);
   }
 
   async consume(recordsMax: number, timeoutMs: number): Promise<ConsumedRecord[]> {
     await this.#serving?.catch(() => undefined);
+    if (this.#renewal === 'due') await this.#renewClient();
+    if (this.#renewal !== undefined) {
+      await new Promise((resolve) => setTimeout(resolve, timeoutMs));
+      return [];
+    }
     const stashed = this.#commits.takeStashed(recordsMax, (record) => this.#delivers(record));
     if (stashed.length > 0) return this.#counted(stashed);
     this.#watch.tick();
@@ -146,7 +158,12 @@ export class KafkaGroupConsumer implements GroupConsumer {
     this.#forgetConsumed(partitions);
     const staying = this.#ownedOf(partitions).filter((owned) => owned.added && !owned.leaving && !owned.paused);
     if (staying.length > 0) await this.pause(staying);
-    if (this.#ownership.release(partitions)) this.#answerLeaving(client);
+    if (!this.#ownership.release(partitions)) return;
+    if (this.#renewal === undefined) this.#answerLeaving(client);
+    else {
+      this.#left.set(client, this.#ownership.answered());
+      this.#renewal = 'due';
+    }
   }
 
   async pause(partitions: readonly TopicPartition[]): Promise<void> {
@@ -214,18 +231,71 @@ export class KafkaGroupConsumer implements GroupConsumer {
     const client = new (loadNativeModule().KafkaConsumer)({
       ...properties,
       rebalance_cb: (event: unknown, partitions: readonly TopicPartition[]) => this.#rebalanced(client, event, partitions),
-      offset_commit_cb: (error: unknown) => this.#commits.answered(error),
+      offset_commit_cb: (error: unknown) => {
+        if (client === this.#client) this.#commits.answered(error);
+      },
     });
     this.#log.listen(client);
-    client.on('partition.eof', (end) => this.#ends.push(end));
-    this.#unfollow = this.#queues.follow(client);
+    client.on('partition.eof', (end) => {
+      if (client === this.#client) this.#ends.push(end);
+    });
     client.setDefaultIsTimeoutOnlyForFirstMessage(true);
     const connected = nativeCall<unknown>(
       (thrown) => classify(thrown, 'connect', `Connecting the ${this.#name} to ${this.#options.brokers}`),
       (callback) => client.connect({ allTopics: false, timeout: this.#options.requestTimeoutMs }, callback),
     );
     await this.#calls.track(connected);
+    this.#unfollow();
+    this.#unfollow = this.#queues.follow(client);
     return client;
+  }
+
+  #subscribe(client: NativeConsumer): void {
+    try {
+      client.subscribe([...this.#topics]);
+    } catch (thrown) {
+      throw this.#failure(thrown, `Subscribing the ${this.#name}`);
+    }
+  }
+
+  /** A client that brings nothing would not hear either that its partitions are somebody else's by now; one that has given up a partition cannot seek it. */
+  #giveUpClient(): void {
+    if (this.#closing !== undefined || this.#renewal !== undefined || this.#ownership.answerDue) return;
+    const partitions = this.#ownership.all().map(({ topic, partition }) => ({ topic, partition }));
+    this.#options.logger.warn(
+      `The ${this.#name} does not read on although there are records, and is replaced by a new member: its partitions count as lost.`,
+    );
+    this.#renewal = 'lettingGo';
+    this.#ownership.leaving(partitions);
+    this.#events.add('lost', () => this.#listener.lost(partitions));
+  }
+
+  /** Between two consumes, when the runtime has let go of everything. */
+  async #renewClient(): Promise<void> {
+    const old = this.#open();
+    this.#client = await this.#connect();
+    this.#renewal = undefined;
+    this.#retire(old);
+    this.#subscribe(this.#client);
+  }
+
+  #takeLeft(client: NativeConsumer): readonly TopicPartition[] {
+    const left = this.#left.get(client) ?? [];
+    this.#left.delete(client);
+    return left;
+  }
+
+  /** In the background: a client that is stuck may not answer any more. */
+  #retire(client: NativeConsumer): void {
+    const closed = disconnectWhenIdle({
+      name: `${this.#name} that was stuck`,
+      client: () => client,
+      calls: this.#calls,
+      timeoutMs: this.#options.closeTimeoutMs,
+      logger: this.#options.logger,
+      disconnect: (callback) => client.disconnect(callback),
+    });
+    this.#retired.push(closed);
   }
 
   async #consume(recordsMax: number, timeoutMs: number): Promise<ConsumedRecord[]> {
@@ -252,10 +322,11 @@ export class KafkaGroupConsumer implements GroupConsumer {
 
   /** Called by the client on the main thread, while a consume or the close is under way, and now and then when it has closed. */
   #rebalanced(client: NativeConsumer, event: unknown, partitions: readonly TopicPartition[]): void {
+    if (client !== this.#client || this.#renewal !== undefined) return this.#answerWhileClosing(client, this.#takeLeft(client));
     const list = partitions.map(({ topic, partition }) => ({ topic, partition }));
     const isAssignment = numberOf(event) === errorNumbers.assignPartitions;
     if (!isAssignment) this.#ownership.leaving(list);
-    if (this.#closing !== undefined) return this.#answerWhileClosing(client);
+    if (this.#closing !== undefined) return this.#answerWhileClosing(client, this.#ownership.answered());
     if (isAssignment) {
       this.#ownership.granted(list);
       this.#native(`Taking partitions into the ${this.#name}`, () => client.incrementalAssign([]));
@@ -273,9 +344,9 @@ export class KafkaGroupConsumer implements GroupConsumer {
    * A client that closes takes a release for the answer to anything. One that has closed takes nothing any more, and to ask it whether its
    * partitions were lost would crash the process: the event was on its way to this thread meanwhile.
    */
-  #answerWhileClosing(client: NativeConsumer): void {
+  #answerWhileClosing(client: NativeConsumer, known: readonly TopicPartition[]): void {
     try {
-      client.incrementalUnassign(this.#ownership.answered());
+      client.incrementalUnassign(known);
     } catch (thrown) {
       this.#options.logger.debug(`A rebalance came when the ${this.#name} had closed: ${String(thrown)}`);
     }
@@ -352,9 +423,9 @@ export class KafkaGroupConsumer implements GroupConsumer {
     return classify(thrown, 'consume', doing);
   }
 
-  #close(): Promise<void> {
+  async #close(): Promise<void> {
     const client = this.#client;
-    return disconnectWhenIdle({
+    await disconnectWhenIdle({
       name: this.#name,
       client: () => client,
       calls: this.#calls,
@@ -365,5 +436,6 @@ export class KafkaGroupConsumer implements GroupConsumer {
       },
       disconnect: (callback) => client?.disconnect(callback),
     });
+    await Promise.all(this.#retired);
   }
 }
