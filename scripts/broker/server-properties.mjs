@@ -19,7 +19,8 @@ export function serverProperties({ brokerPort, controllerPort, dataDirectory, li
     ['log.dirs', dataDirectory],
     ['auto.create.topics.enable', 'false'],
     ['num.partitions', '4'],
-    ['log.retention.hours', '24'],
+    // What is written for a test or a trial carries any time; the broker would delete what it takes for old, seconds after it was written.
+    ['log.retention.ms', '-1'],
     ['offsets.topic.replication.factor', '1'],
     ['offsets.topic.num.partitions', '4'],
     ['transaction.state.log.replication.factor', '1'],

@@ -258,12 +258,12 @@ export class KafkaGroupConsumer implements GroupConsumer {
     }
   }
 
-  /** A client that brings nothing would not hear either that its partitions are somebody else's by now; one that has given up a partition cannot seek it. */
+  /** A client that brings nothing would not hear either that its partitions are somebody else's by now. */
   #giveUpClient(): void {
     if (this.#closing !== undefined || this.#renewal !== undefined || this.#ownership.answerDue) return;
     const partitions = this.#ownership.all().map(({ topic, partition }) => ({ topic, partition }));
     this.#options.logger.warn(
-      `The ${this.#name} does not read on although there are records, and is replaced by a new member: its partitions count as lost.`,
+      `The ${this.#name} brings nothing although there are records, and is replaced by a new member: its partitions count as lost.`,
     );
     this.#renewal = 'lettingGo';
     this.#ownership.leaving(partitions);
@@ -273,16 +273,21 @@ export class KafkaGroupConsumer implements GroupConsumer {
   /** Between two consumes, when the runtime has let go of everything. */
   async #renewClient(): Promise<void> {
     const old = this.#open();
-    this.#client = await this.#connect();
+    const client = await this.#connect();
+    // What closes meanwhile closes the old one.
+    if (this.#closing !== undefined) return this.#retire(client);
+    this.#client = client;
     this.#renewal = undefined;
     this.#retire(old);
-    this.#subscribe(this.#client);
+    this.#subscribe(client);
   }
 
-  #takeLeft(client: NativeConsumer): readonly TopicPartition[] {
+  /** Of a client that is, or is about to be, replaced. */
+  #answerForRetired(client: NativeConsumer, event: unknown): void {
     const left = this.#left.get(client) ?? [];
+    if (numberOf(event) === errorNumbers.assignPartitions) this.#tryToAnswer(() => client.incrementalAssign([]));
+    else this.#tryToAnswer(() => client.incrementalUnassign(left));
     this.#left.delete(client);
-    return left;
   }
 
   /** In the background: a client that is stuck may not answer any more. */
@@ -322,11 +327,14 @@ export class KafkaGroupConsumer implements GroupConsumer {
 
   /** Called by the client on the main thread, while a consume or the close is under way, and now and then when it has closed. */
   #rebalanced(client: NativeConsumer, event: unknown, partitions: readonly TopicPartition[]): void {
-    if (client !== this.#client || this.#renewal !== undefined) return this.#answerWhileClosing(client, this.#takeLeft(client));
+    if (client !== this.#client || this.#renewal !== undefined) return this.#answerForRetired(client, event);
     const list = partitions.map(({ topic, partition }) => ({ topic, partition }));
     const isAssignment = numberOf(event) === errorNumbers.assignPartitions;
     if (!isAssignment) this.#ownership.leaving(list);
-    if (this.#closing !== undefined) return this.#answerWhileClosing(client, this.#ownership.answered());
+    if (this.#closing !== undefined) {
+      const known = this.#ownership.answered();
+      return this.#tryToAnswer(() => client.incrementalUnassign(known));
+    }
     if (isAssignment) {
       this.#ownership.granted(list);
       this.#native(`Taking partitions into the ${this.#name}`, () => client.incrementalAssign([]));
@@ -344,9 +352,9 @@ export class KafkaGroupConsumer implements GroupConsumer {
    * A client that closes takes a release for the answer to anything. One that has closed takes nothing any more, and to ask it whether its
    * partitions were lost would crash the process: the event was on its way to this thread meanwhile.
    */
-  #answerWhileClosing(client: NativeConsumer, known: readonly TopicPartition[]): void {
+  #tryToAnswer(answer: () => void): void {
     try {
-      client.incrementalUnassign(known);
+      answer();
     } catch (thrown) {
       this.#options.logger.debug(`A rebalance came when the ${this.#name} had closed: ${String(thrown)}`);
     }

@@ -17,7 +17,7 @@ import { readerProperties } from './client-properties.js';
 import { consumeVerdict } from './consume-errors.js';
 import { consumeBatch } from './consuming.js';
 import { disconnectWhenIdle } from './disconnect.js';
-import { classify, errorNumbers, numberOf } from './errors.js';
+import { classify } from './errors.js';
 import { CallsInFlight, nativeCall } from './native-call.js';
 import { loadNativeModule, type NativeConsumer, type NativeOffset } from './native.js';
 import type { ResolvedOptions } from './options.js';
@@ -26,8 +26,6 @@ import { RecordMapper } from './record-mapper.js';
 import { distinctPartitions, toOffsets, toPartitions } from './topic-partitions.js';
 
 const name = 'partition reader';
-/** Before an offset outside of a log is believed. */
-const restartsMax = 3;
 
 export class KafkaPartitionReader implements PartitionReader {
   readonly #options: ResolvedOptions;
@@ -35,9 +33,6 @@ export class KafkaPartitionReader implements PartitionReader {
   readonly #calls = new CallsInFlight();
   readonly #mapper = new RecordMapper();
   readonly #positions = new Map<string, number>();
-  /** Where each was assigned. */
-  readonly #assigned = new Map<string, NativeOffset>();
-  #restarts = 0;
   #ends: NativeOffset[] = [];
   #client: NativeConsumer | undefined;
   #reading = false;
@@ -70,11 +65,7 @@ export class KafkaPartitionReader implements PartitionReader {
     if (list.length === 0) return;
     await this.unassign(list);
     this.#native('Assigning partitions to', () => client.incrementalAssign(list));
-    for (const at of list) {
-      this.#assigned.set(partitionName(at), at);
-      this.#positions.set(partitionName(at), at.offset);
-    }
-    this.#restarts = 0;
+    for (const at of list) this.#positions.set(partitionName(at), at.offset);
     void this.#calls.track(kickFetchers(client, list));
   }
 
@@ -83,10 +74,7 @@ export class KafkaPartitionReader implements PartitionReader {
     const known = toPartitions(distinctPartitions(partitions)).filter((at) => this.#positions.has(partitionName(at)));
     if (known.length === 0) return;
     this.#native('Unassigning partitions of', () => client.incrementalUnassign(known));
-    for (const at of known) {
-      this.#assigned.delete(partitionName(at));
-      this.#positions.delete(partitionName(at));
-    }
+    for (const at of known) this.#positions.delete(partitionName(at));
     // An end that was met before a read that failed says nothing of where the partition is read from next.
     this.#ends = this.#ends.filter((end) => this.#positions.has(partitionName(end)));
   }
@@ -96,7 +84,7 @@ export class KafkaPartitionReader implements PartitionReader {
     this.#reading = true;
     try {
       const batch = await this.#calls.track(consumeBatch(client, recordsMax, timeoutMs));
-      if ('thrown' in batch) return this.#readFailed(batch.thrown, client);
+      if ('thrown' in batch) return this.#readFailed(batch.thrown);
       const records = this.#mapper.map(batch.messages);
       this.#advance(records);
       return records;
@@ -105,28 +93,12 @@ export class KafkaPartitionReader implements PartitionReader {
     }
   }
 
-  #readFailed(thrown: unknown, client: NativeConsumer): ConsumedRecord[] {
-    if (numberOf(thrown) === errorNumbers.autoOffsetReset && this.#restarts < restartsMax) {
-      this.#restart(client);
-      return [];
-    }
+  #readFailed(thrown: unknown): ConsumedRecord[] {
     const verdict = consumeVerdict(thrown, { name, fatalReason: this.#log.fatalReason, lastError: this.#log.lastError });
     // Unlike in the group there is nobody else who would notice: an offset outside of the log would just never end.
     if (verdict.error.kind !== 'retriable') throw verdict.error;
     this.#options.logger.warn(verdict.error.message);
     return [];
-  }
-
-  /** Now and then, under load, the client says that an offset is outside of a log that it is inside of; then it does not read on by itself. */
-  #restart(client: NativeConsumer): void {
-    this.#restarts++;
-    // What was met before the read that failed says nothing of what is read next.
-    this.#ends = [];
-    const starts = [...this.#assigned.values()].map((at) => ({ ...at, offset: this.#positions.get(partitionName(at)) ?? at.offset }));
-    this.#native('Reading again with', () => {
-      client.incrementalUnassign(starts);
-      client.incrementalAssign(starts);
-    });
   }
 
   position(partition: TopicPartition): number | undefined {

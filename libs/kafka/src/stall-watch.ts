@@ -15,10 +15,7 @@ interface Parts {
   readonly logger: Logger;
   readonly active: () => readonly Owned[];
   readonly failed: (error: BrokerError) => void;
-  /**
-   * The client reads no more of a partition: nothing has come for half a minute, of any, although the broker answers and there are records; or it has
-   * given one up for an offset that lies inside of the log.
-   */
+  /** Nothing has come for half a minute, of any partition, although the broker answers and there are records. */
   readonly stuck: () => void;
   /** Monotonic time; the process's own unless given. */
   readonly nowMs?: () => number;
@@ -65,9 +62,9 @@ export class StallWatch {
     void this.#check(silent, isAllSilent ? () => this.#judgeClient(silent) : undefined);
   }
 
-  /** The client said that some partition's offset is out of range, and does not read that one any more, be it true or not. */
+  /** The client said that some partition's offset is out of range. */
   suspect(): Promise<void> {
-    return this.#check(this.#active(), this.#stuck);
+    return this.#check(this.#active());
   }
 
   #remember(): void {

@@ -80,7 +80,9 @@ export class Scene {
   async topic(partitions = 1, config: Readonly<Record<string, string>> = {}): Promise<string> {
     const name = `${this.id}-topic-${this.#count++}`;
     this.#topics.add(name);
-    await this.broker.admin.createTopic({ name, partitions, replicationFactor: -1, config });
+    // Most records here are of long ago: a broker deletes them, now and then, as soon as they are written.
+    const kept = { 'retention.ms': '-1', ...config };
+    await this.broker.admin.createTopic({ name, partitions, replicationFactor: -1, config: kept });
     return name;
   }
 
