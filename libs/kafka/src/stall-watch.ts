@@ -21,9 +21,6 @@ interface Parts {
   readonly nowMs?: () => number;
 }
 
-/** Called when no partition that has not moved is outside of its log. */
-type Judge = () => Promise<void> | void;
-
 export class StallWatch {
   readonly #admin: BrokerAdmin;
   readonly #logger: Logger;
@@ -59,12 +56,12 @@ export class StallWatch {
     this.#remember();
     const isAllSilent = silent.length > 0 && silent.length === active.length;
     if (!isAllSilent) this.#waitingChecks = 0;
-    void this.#check(silent, isAllSilent ? () => this.#judgeClient(silent) : undefined);
+    void this.#check(silent, isAllSilent);
   }
 
   /** The client said that some partition's offset is out of range. */
   suspect(): Promise<void> {
-    return this.#check(this.#active());
+    return this.#check(this.#active(), false);
   }
 
   #remember(): void {
@@ -77,12 +74,12 @@ export class StallWatch {
     return this.#checking;
   }
 
-  #check(partitions: readonly Owned[], judge?: Judge): Promise<void> {
-    if (partitions.length > 0) this.#checking = this.#checking.then(() => this.#compare(partitions, judge));
+  #check(partitions: readonly Owned[], isAllSilent: boolean): Promise<void> {
+    if (partitions.length > 0) this.#checking = this.#checking.then(() => this.#compare(partitions, isAllSilent));
     return this.#checking;
   }
 
-  async #compare(partitions: readonly Owned[], judge: Judge | undefined): Promise<void> {
+  async #compare(partitions: readonly Owned[], isAllSilent: boolean): Promise<void> {
     const before = new Map(partitions.map((owned) => [owned, owned.position]));
     try {
       const earliest = await this.#admin.listOffsets(partitions, 'earliest');
@@ -91,7 +88,7 @@ export class StallWatch {
         const moved = owned.position !== before.get(owned) || owned.leaving;
         return !moved && !this.#isInside(owned, earliest[index], end[index]);
       });
-      if (outside.length === 0) await judge?.();
+      if (isAllSilent && outside.length === 0) await this.#judgeClient(partitions);
     } catch (error) {
       this.#waitingChecks = 0;
       // The check repeats; a broker that is away says so elsewhere.
