@@ -78,8 +78,11 @@ export class OperatorSetting<KIn, VIn, K, V> {
 
   commit(): void {
     this.state.freeze();
-    for (const [{ definition }, entries] of this.state.dirtyEntries()) {
-      this.changelogs.set(definition.name, [...(this.changelogs.get(definition.name) ?? []), ...entries]);
+    for (const { name, committing } of this.state.dirtyStores()) {
+      this.changelogs.set(name, [
+        ...(this.changelogs.get(name) ?? []),
+        ...committing.map(({ key, committing: value = null }) => ({ key, value })),
+      ]);
     }
     this.state.confirm();
   }

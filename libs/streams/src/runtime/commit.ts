@@ -220,11 +220,13 @@ export class Committer {
           kind: 'abortable',
           message: `Task ${task.id} was closed before its epoch was produced.`,
         });
-      for (const [store, entries] of task.state.dirtyEntries()) {
-        const changelog = this.changelogOf(store.name);
+      for (const { name, committing } of task.state.dirtyStores()) {
+        const changelog = this.changelogOf(name);
         if (changelog === undefined) continue;
-        for (const { key, value } of entries) {
-          while (!session.produce(changelog.name, task.partition, key, value, timestampMs, noHeaders)) {
+        for (const versions of committing) {
+          const { committing: value } = versions;
+          if (value === undefined) continue;
+          while (!session.produce(changelog.name, task.partition, versions.key, value, timestampMs, noHeaders)) {
             await sleep(this.clock, queuePauseMs);
             this.throwOnFailures(session.producer);
           }

@@ -9,7 +9,7 @@
  */
 import { errorOf } from '../core/errors.js';
 import { type StreamRecord, noHeaders, partitionName } from '../core/record.js';
-import { mapKeyOf } from '../state/layout.js';
+import { mapKeyOf } from '../state/map-key.js';
 import type { ConsumedRecord } from './broker.js';
 import type { TaskEnvironment } from './environment.js';
 import { decode } from './decode.js';

@@ -6,15 +6,16 @@ import { assert } from '../core/assert.js';
 import { RecordRefusedError } from '../core/errors.js';
 import { operatorTimeMs, raiseOperatorTime } from '../state/stores/operator-time.js';
 import type { ScopedEntries } from '../state/stores/store-entries.js';
-import type { DirtyEntry } from '../state/task-state.js';
 import type { KeyValueStore } from '../topology/store-definition.js';
 import { ScopeWrites } from './scope-writes.js';
 import type { Branch, RecordScope, StoreAccess } from './scope.js';
 
 /** A write; where there are several branches, over what another one has written to the same key before. */
-interface ScopedWrite extends DirtyEntry {
-  readonly branch?: Branch;
-  readonly under?: ScopedWrite | undefined;
+interface ScopedWrite {
+  /** Null deletes. */
+  readonly value: Uint8Array | null;
+  readonly branch: Branch;
+  readonly under: ScopedWrite | undefined;
 }
 
 /** A change of several entries: made again when a change before it is taken back. */
@@ -85,17 +86,17 @@ export class ScopedKeyValueStore<K, V> implements KeyValueStore<K, V>, ScopedEnt
     return this.scope.timestampMs;
   }
 
-  getEntry(mapKey: string, key: Uint8Array): Uint8Array | undefined {
+  getEntry(mapKey: string): Uint8Array | undefined {
     this.scope.check();
     this.checkShared();
-    return this.readEntry(mapKey, key);
+    return this.readEntry(mapKey);
   }
 
-  putEntry(mapKey: string, key: Uint8Array, value: Uint8Array | null): void {
+  putEntry(mapKey: string, value: Uint8Array | null): void {
     this.scope.check();
     this.checkShared();
-    this.checkBytes(key, value);
-    (this.owner.writes ??= new ScopeWrites()).set(mapKey, { key, value });
+    this.checkBytes(mapKey, value);
+    (this.owner.writes ??= new ScopeWrites()).set(mapKey, { value, branch: undefined, under: undefined });
   }
 
   change(write: () => void): void {
@@ -147,40 +148,36 @@ export class ScopedKeyValueStore<K, V> implements KeyValueStore<K, V>, ScopedEnt
   /** Moves this scope's writes into the open epoch. */
   join(): void {
     const { layered } = this.access;
-    this.writes?.forEach((write, mapKey) => layered.put(mapKey, write));
+    this.writes?.forEach((write, mapKey) => layered.put(mapKey, write.value));
     this.writes = undefined;
   }
 
   private read(key: K): Uint8Array | undefined {
     this.scope.check();
-    const { mapKey, bytes } = this.access.codec.locate(key);
+    const mapKey = this.access.codec.mapKey(key);
     this.checkOwner(mapKey);
-    return this.readEntry(mapKey, bytes);
+    return this.readEntry(mapKey);
   }
 
-  private readEntry(mapKey: string, key: Uint8Array): Uint8Array | undefined {
+  private readEntry(mapKey: string): Uint8Array | undefined {
     const written = this.owner.writes?.get(mapKey);
     if (written !== undefined) return written.value ?? undefined;
-    return this.access.layered.get(mapKey, key);
+    return this.access.layered.get(mapKey);
   }
 
   private write(key: K, value: Uint8Array | null): void {
     this.scope.check();
-    const { mapKey, bytes: keyBytes } = this.access.codec.locate(key);
+    const mapKey = this.access.codec.mapKey(key);
     this.checkOwner(mapKey);
-    this.checkBytes(keyBytes, value);
+    this.checkBytes(mapKey, value);
     const { branch, owner } = this;
     const writes = (owner.writes ??= new ScopeWrites());
-    if (branch === undefined) {
-      writes.set(mapKey, { key: keyBytes, value });
-      return;
-    }
-    const under = writes.get(mapKey);
-    writes.set(mapKey, { key: keyBytes, value, branch, under: under?.branch === branch ? under.under : under });
+    const before = branch === undefined ? undefined : writes.get(mapKey);
+    writes.set(mapKey, { value, branch, under: before?.branch === branch ? before?.under : before });
   }
 
-  private checkBytes(key: Uint8Array, value: Uint8Array | null): void {
-    const bytes = key.length + (value?.length ?? 0);
+  private checkBytes(mapKey: string, value: Uint8Array | null): void {
+    const bytes = mapKey.length + (value?.length ?? 0);
     if (bytes <= this.scope.host.recordBytesMax) return;
     const { name } = this.access.definition;
     throw new RecordRefusedError(
@@ -229,8 +226,8 @@ export class ScopedKeyValueStore<K, V> implements KeyValueStore<K, V>, ScopedEnt
     to: Uint8Array | undefined,
   ): AsyncGenerator<readonly [Uint8Array, Uint8Array], void> {
     this.scope.check();
-    const overlay = new Map<string, DirtyEntry>();
-    this.owner.writes?.forEach((write, mapKey) => overlay.set(mapKey, write));
+    const overlay = new Map<string, Uint8Array | null>();
+    this.owner.writes?.forEach(({ value }, mapKey) => overlay.set(mapKey, value));
     for await (const entry of this.access.layered.range({ from, to, view: 'open', overlay })) {
       this.scope.check();
       yield entry;

@@ -1,6 +1,5 @@
 import type { KeyValueCodec, TimestampedValue } from './key-value-codec.js';
 import type { LayeredStore } from './layered-store.js';
-import { mapKeyOf } from './layout.js';
 
 /** Decoded committed state of one store of one task, for queries. Throws `STATE_CLOSED` once the task is closed. */
 export interface CommittedReader<K, V> {
@@ -12,10 +11,7 @@ export interface CommittedReader<K, V> {
 }
 
 export function committedReader<K, V>(store: LayeredStore, codec: KeyValueCodec<K, V>): CommittedReader<K, V> {
-  const storedValue = (key: K): Uint8Array | undefined => {
-    const physicalKey = codec.encodeKey(key);
-    return store.getCommitted(mapKeyOf(physicalKey), physicalKey);
-  };
+  const storedValue = (key: K): Uint8Array | undefined => store.getCommitted(codec.mapKey(key));
   return {
     all() {
       return this.range();

@@ -2,9 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { int64 } from '../serde/int64.js';
 import type { Serde } from '../serde/serde.js';
+import { string } from '../serde/string.js';
 import type { KeyValueStoreDefinition } from '../topology/store-definition.js';
 import { keyValueCodec } from './key-value-codec.js';
 import { readInt64, writeInt64 } from './int64.js';
+import { keyOfMapKey, mapKeyOf } from './map-key.js';
 
 const text: Serde<string> = {
   name: 'text',
@@ -80,23 +82,38 @@ describe('the bytes of keys and values', () => {
   });
 });
 
-describe('a located key', () => {
-  it('is what encodeKey gives, and is remembered for the next call', () => {
-    const codec = keyValueCodec(definition(text, text));
-    const place = codec.locate('key');
-    expect(Buffer.from(place.bytes)).toEqual(Buffer.from(codec.encodeKey('key')));
-    expect(place.mapKey).toBe('\u0001key');
-    expect(codec.locate('key')).toBe(place);
-    expect(codec.locate('other').mapKey).toBe('\u0001other');
-    expect(codec.locate('key').mapKey).toBe('\u0001key');
+describe('a map key', () => {
+  const longAscii = 'a'.repeat(200);
+
+  it.each(['key', 'other', '', '\u0000', '\u007f', '\u0080', 'é', 'ключ', '😀', longAscii, `${longAscii}é`])(
+    'of %j is what encodeKey gives, from a serde of text as from any other',
+    (key) => {
+      for (const serde of [text, string()]) {
+        const codec = keyValueCodec(definition(serde, text));
+        expect(codec.mapKey(key)).toBe(mapKeyOf(codec.encodeKey(key)));
+        expect(codec.mapKey(key)).toBe(codec.mapKey(key));
+        expect(Buffer.from(keyOfMapKey(codec.mapKey(key)))).toEqual(Buffer.from(codec.encodeKey(key)));
+      }
+    },
+  );
+
+  it('is remembered for the next call, and for no other key', () => {
+    const codec = keyValueCodec(definition(string(), text));
+    expect([codec.mapKey('key'), codec.mapKey('key'), codec.mapKey('other'), codec.mapKey('key')]).toEqual(
+      ['key', 'key', 'other', 'key'].map((key) => `\u0001${key}`),
+    );
+  });
+
+  it('is refused for a lone surrogate, which has no bytes', () => {
+    expect(() => keyValueCodec(definition(string(), text)).mapKey('\ud800')).toThrow(expect.objectContaining({ kind: 'recordRefused' }));
   });
 
   it('is not remembered for an object, which may hold something else by then', () => {
     const codec = keyValueCodec(definition(bytes, text));
     const key = Buffer.from('a');
-    expect(codec.locate(key).mapKey).toBe('\u0001a');
+    expect(codec.mapKey(key)).toBe('\u0001a');
     key[0] = 0x62;
-    expect(codec.locate(key).mapKey).toBe('\u0001b');
+    expect(codec.mapKey(key)).toBe('\u0001b');
   });
 });
 

@@ -12,10 +12,13 @@ import type { Serde } from '../serde/serde.js';
 import { concatBytes } from '../core/bytes.js';
 import { readInt64, writeInt64 } from './int64.js';
 import type { DirtyEntry } from './key-versions.js';
-import { dataKind, mapKeyOf } from './layout.js';
+import { keptBytes } from './kept-bytes.js';
+import { dataKind } from './layout.js';
+import { mapKeyOf } from './map-key.js';
 
 const valueHeaderBytes = 9;
 const bareHeaderBytes = 1;
+const dataPrefix = String.fromCharCode(dataKind);
 
 /** What the codec has to know of a store of any kind. */
 export interface CodecDefinition<K, V> {
@@ -32,16 +35,9 @@ export interface TimestampedValue<V> {
   readonly timestampMs: number;
 }
 
-/** A key as the layers and the database know it. Neither part is ever modified. */
-export interface PhysicalKey {
-  readonly bytes: Uint8Array;
-  /** @see mapKeyOf */
-  readonly mapKey: string;
-}
-
 export interface KeyValueCodec<K, V> {
-  /** As `encodeKey`, with the form in which layers look it up. Most keys are read and then written: the last one is remembered. */
-  locate(key: K): PhysicalKey;
+  /** `encodeKey` as a map key: in this form the layers look it up. Throws as `encodeKey`. */
+  mapKey(key: K): string;
   /**
    * The physical key: a new array on each call.
    * @throws RecordRefusedError `STORE_KEY_NULL` when the key is null or serializes to null, `STORE_KEY_REFUSED` when its serde throws.
@@ -98,22 +94,23 @@ export function entryOfRecord(key: Uint8Array, value: Uint8Array | null, timesta
 class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
   readonly #definition: CodecDefinition<K, V>;
   readonly #version: number;
+  readonly #hasTextKeys: boolean;
   #lastKey: K | undefined;
-  #lastPlace: PhysicalKey | undefined;
+  #lastMapKey: string | undefined;
 
   constructor(definition: CodecDefinition<K, V>) {
     this.#definition = definition;
     this.#version = definition.version;
+    this.#hasTextKeys = definition.key.isText === true;
   }
 
-  locate(key: K): PhysicalKey {
-    // Objects are the caller's: the same one may hold something else by now.
-    if (this.#lastPlace !== undefined && key === this.#lastKey && typeof key !== 'object') return this.#lastPlace;
-    const bytes = this.encodeKey(key);
-    const place = { bytes, mapKey: mapKeyOf(bytes) };
+  mapKey(key: K): string {
+    // Most keys are read and then written. Objects are the caller's: the same one may hold something else by now.
+    if (this.#lastMapKey !== undefined && key === this.#lastKey && typeof key !== 'object') return this.#lastMapKey;
+    const mapKey = this.#hasTextKeys && typeof key === 'string' && isAscii(key) ? dataPrefix + key : mapKeyOf(this.encodeKey(key));
     this.#lastKey = key;
-    this.#lastPlace = place;
-    return place;
+    this.#lastMapKey = mapKey;
+    return mapKey;
   }
 
   encodeKey(key: K): Uint8Array {
@@ -156,7 +153,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
     if (!Number.isSafeInteger(timestampMs)) {
       throw this.#refused('STORE_TIMESTAMP_INVALID', `${timestampMs} is no timestamp: use whole milliseconds since the epoch.`);
     }
-    const stored = Buffer.allocUnsafe(valueHeaderBytes + (serialized ?? fixed!).byteLength);
+    const stored = keptBytes(valueHeaderBytes + (serialized ?? fixed!).byteLength);
     stored[0] = this.#version;
     writeInt64(stored, 1, timestampMs);
     if (serialized === undefined) this.#writeFixed(value, stored);
@@ -178,7 +175,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
   encodeBareValue(value: V, before = 0): Uint8Array | null {
     const serialized = this.#serializeValue(value);
     if (serialized === null) return null;
-    const stored = Buffer.allocUnsafe(before + bareHeaderBytes + serialized.byteLength);
+    const stored = keptBytes(before + bareHeaderBytes + serialized.byteLength);
     stored[before] = this.#version;
     stored.set(serialized, before + bareHeaderBytes);
     return stored;
@@ -275,6 +272,12 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
       cause,
     );
   }
+}
+
+/** Its UTF-8 form has a byte for each character, the same. */
+function isAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0x7f) return false;
+  return true;
 }
 
 /** A serde may hand out the very bytes that it was given (bytes() does): the caller may modify what it gets, the store's bytes must stay. */

@@ -1,4 +1,6 @@
-/** One dirty entry: physical key (without the store's prefix) and stored value, null for a deletion. Neither is ever modified. */
+import { keyOfMapKey } from './map-key.js';
+
+/** One entry of a store: physical key (without the store's prefix) and stored value, null for a deletion. Neither is ever modified. */
 export interface DirtyEntry {
   readonly key: Uint8Array;
   readonly value: Uint8Array | null;
@@ -17,11 +19,14 @@ export class KeyVersions {
   cached: Uint8Array | undefined = undefined;
   /** The cached value was read since the last look at it for eviction. */
   wasRead = false;
-
-  /** Physical key, while a layer holds something of it: a small array may keep alive a larger one that it is a slice of. */
-  key: Uint8Array | undefined = undefined;
+  #key: Uint8Array | undefined = undefined;
 
   constructor(readonly mapKey: string) {}
+
+  /** Physical key: made when it is written for the first time, and kept for the next writes. */
+  get key(): Uint8Array {
+    return (this.#key ??= keyOfMapKey(this.mapKey));
+  }
 
   /** A layer holds something that the database may not. */
   get isDirty(): boolean {
@@ -32,6 +37,6 @@ export class KeyVersions {
 /** What an entry costs besides its bytes: map slot, map key, versions and the headers of two byte arrays. An estimate. */
 export const entryOverheadBytes = 300;
 
-export function entryBytes(key: Uint8Array, value: Uint8Array | null): number {
-  return entryOverheadBytes + key.byteLength + (value === null ? 0 : value.byteLength);
+export function entryBytes(mapKey: string, value: Uint8Array | null): number {
+  return entryOverheadBytes + mapKey.length + (value === null ? 0 : value.byteLength);
 }

@@ -1,16 +1,16 @@
 import { stateClosedError } from './state-errors.js';
-import { mapKeyOf } from './layout.js';
-import type { DirtyEntry } from './key-versions.js';
+import { keyOfMapKey, mapKeyOf } from './map-key.js';
 
-export type PinnedEntries = readonly (readonly [mapKey: string, entry: DirtyEntry])[];
+/** Null is a deletion. */
+export type PinnedEntries = readonly (readonly [mapKey: string, value: Uint8Array | null])[];
 
 /** Slices of layers, oldest first, as one list in byte order in which the newest entry of each key stands. */
 export function mergePinned(oldestFirst: readonly PinnedEntries[]): PinnedEntries {
   const filled = oldestFirst.filter((slice) => slice.length > 0);
   if (filled.length <= 1) return filled[0] ?? [];
-  const newest = new Map<string, DirtyEntry>();
+  const newest = new Map<string, Uint8Array | null>();
   for (const slice of filled) {
-    for (const [mapKey, entry] of slice) newest.set(mapKey, entry);
+    for (const [mapKey, value] of slice) newest.set(mapKey, value);
   }
   return [...newest].toSorted(([left], [right]) => (left < right ? -1 : 1));
 }
@@ -58,9 +58,9 @@ async function* merge(
       const storedKey = stored?.[0].subarray(prefixBytes);
       const storedMapKey = storedKey === undefined ? undefined : mapKeyOf(storedKey);
       for (; index < pinned.length; index++) {
-        const [mapKey, entry] = pinned[index]!;
+        const [mapKey, value] = pinned[index]!;
         if (storedMapKey !== undefined && mapKey >= storedMapKey) break;
-        if (entry.value !== null) yield [entry.key, entry.value];
+        if (value !== null) yield [keyOfMapKey(mapKey), value];
       }
       if (stored === undefined || storedKey === undefined) return undefined;
       const hidden = index < pinned.length && pinned[index]![0] === storedMapKey;

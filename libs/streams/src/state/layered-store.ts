@@ -11,10 +11,12 @@
  */
 import { assert } from '../core/assert.js';
 import type { AnyStoreDefinition } from '../topology/store-definition.js';
+import { keep } from './kept-bytes.js';
 import { type DirtyEntry, KeyVersions, entryBytes, entryOverheadBytes } from './key-versions.js';
 import { mergedRange, mergePinned } from './layered-range.js';
 import type { PinnedEntries } from './layered-range.js';
-import { dataKind, mapKeyOf, reservedKey, storePrefix } from './layout.js';
+import { dataKind, reservedMapKey, storePrefix } from './layout.js';
+import { mapKeyOf, writeMapKey } from './map-key.js';
 import type { CachedEntries, ReadCache } from './read-cache.js';
 import { stateClosedError } from './state-errors.js';
 import type { EngineBatch, StoreDatabase } from './store-engine.js';
@@ -40,14 +42,11 @@ export interface RangeBounds {
   readonly to?: Uint8Array | undefined;
   readonly view: StoreView;
   /** Writes above all layers, by map key: those of a record's own scope. */
-  readonly overlay?: ReadonlyMap<string, DirtyEntry> | undefined;
+  readonly overlay?: ReadonlyMap<string, Uint8Array | null> | undefined;
 }
 
 const firstDataMapKey = String.fromCharCode(dataKind);
 const afterDataMapKey = String.fromCharCode(dataKind + 1);
-
-/** Larger buffers are not slices of Node's shared pool. */
-const pooledBytesMax = 4096;
 
 export class LayeredStore implements CachedEntries {
   readonly name: string;
@@ -57,6 +56,7 @@ export class LayeredStore implements CachedEntries {
   readonly #bytes: LayerBytes;
   readonly #prefixBytes: number;
   #databaseKey: Buffer;
+  #databaseKeyView: Buffer;
   readonly #keys = new Map<string, KeyVersions>();
   /** The key asked for last: most are read and then written. */
   #last: KeyVersions | undefined;
@@ -84,6 +84,7 @@ export class LayeredStore implements CachedEntries {
     this.#prefixBytes = prefix.byteLength;
     this.#databaseKey = Buffer.alloc(prefix.byteLength + 256);
     this.#databaseKey.set(prefix);
+    this.#databaseKeyView = this.#databaseKey;
   }
 
   get closed(): boolean {
@@ -92,47 +93,41 @@ export class LayeredStore implements CachedEntries {
 
   /**
    * The stored value as the open epoch sees it, `undefined` where there is none. Must not be modified.
-   * @param mapKey `mapKeyOf(key)`; a caller that asks more than once computes it once.
-   * @param key physical key.
+   * @param mapKey `mapKeyOf(key)`
    */
-  get(mapKey: string, key: Uint8Array): Uint8Array | undefined {
+  get(mapKey: string): Uint8Array | undefined {
     const versions = this.#find(mapKey);
     if (versions !== undefined) {
       const written = versions.open !== undefined ? versions.open : versions.committing;
       if (written !== undefined) return written ?? undefined;
     }
-    return this.#committedValue(versions, mapKey, key);
+    return this.#committedValue(versions, mapKey);
   }
 
   /** The stored value that the last confirmed epoch left, `undefined` where there is none. Must not be modified. */
-  getCommitted(mapKey: string, key: Uint8Array): Uint8Array | undefined {
-    return this.#committedValue(this.#find(mapKey), mapKey, key);
+  getCommitted(mapKey: string): Uint8Array | undefined {
+    return this.#committedValue(this.#find(mapKey), mapKey);
   }
 
-  /** Writes into the open epoch. The entry's bytes are kept, not copied. */
-  put(mapKey: string, entry: DirtyEntry): void {
+  /** Writes into the open epoch; null deletes. The bytes are kept, not copied. */
+  put(mapKey: string, value: Uint8Array | null): void {
     if (this.#closed) throw stateClosedError(`store ${this.name}`);
     const versions = this.#find(mapKey) ?? this.#add(mapKey);
     const { open } = versions;
-    this.#bytes.open += entryBytes(entry.key, entry.value);
-    // The newest array of the key is kept: an older one may keep alive more than itself.
-    if (open === undefined) {
-      versions.key = entry.key;
-      this.#open.push(versions);
-    } else this.#bytes.open -= entryBytes(entry.key, open);
-    versions.open = entry.value;
+    this.#bytes.open += entryBytes(mapKey, value);
+    if (open === undefined) this.#open.push(versions);
+    else this.#bytes.open -= entryBytes(mapKey, open);
+    versions.open = value;
   }
 
   /** What Tally itself keeps for this store under a name, as the open epoch sees it. */
   getReserved(name: string): Uint8Array | undefined {
-    const key = reservedKey(name);
-    return this.get(mapKeyOf(key), key);
+    return this.get(reservedMapKey(name));
   }
 
   /** Writes what Tally itself keeps; it is dirty, changelogged and committed as all entries are. `null` deletes. */
   putReserved(name: string, value: Uint8Array | null): void {
-    const key = reservedKey(name);
-    this.put(mapKeyOf(key), { key, value });
+    this.put(reservedMapKey(name), value);
   }
 
   /**
@@ -150,16 +145,9 @@ export class LayeredStore implements CachedEntries {
     return mergedRange(mergePinned(slices), snapshot, this.#prefixBytes, this);
   }
 
-  /** Number of dirty entries of the committing epoch. */
-  get committingCount(): number {
-    return this.#committing.length;
-  }
-
-  /** Entries of the committing epoch: what its changelog records say. */
-  *committingEntries(): IterableIterator<DirtyEntry> {
-    for (const { key, committing } of this.#committing) {
-      if (key !== undefined && committing !== undefined) yield { key, value: committing };
-    }
+  /** What the committing epoch wrote, in `committing` of each: what its changelog records say. Nothing is left there once it was discarded. */
+  get committing(): readonly KeyVersions[] {
+    return this.#committing;
   }
 
   // ---- what follows is called by TaskState alone, which keeps the order and the byte counts ---------------------------------------
@@ -178,11 +166,11 @@ export class LayeredStore implements CachedEntries {
   confirm(): number {
     const before = this.#committedBytes;
     for (const versions of this.#committing) {
-      const { key, committing, committed } = versions;
-      if (key === undefined || committing === undefined) continue;
-      this.#committedBytes += entryBytes(key, committing);
+      const { mapKey, committing, committed } = versions;
+      if (committing === undefined) continue;
+      this.#committedBytes += entryBytes(mapKey, committing);
       if (committed === undefined) this.#committed.push(versions);
-      else this.#committedBytes -= entryBytes(key, committed);
+      else this.#committedBytes -= entryBytes(mapKey, committed);
       versions.committed = committing;
       versions.committing = undefined;
     }
@@ -226,7 +214,8 @@ export class LayeredStore implements CachedEntries {
     return this.#committedBytes;
   }
 
-  startFlush(): IterableIterator<DirtyEntry> {
+  /** The committed layer becomes the one that is being flushed; `writeFlushing` writes it. */
+  startFlush(): void {
     assert(this.#flushing.length === 0, `store ${this.name} is being flushed already`);
     for (const versions of this.#committed) {
       versions.flushing = versions.committed;
@@ -236,7 +225,18 @@ export class LayeredStore implements CachedEntries {
     this.#flushingBytes = this.#committedBytes;
     this.#committed = [];
     this.#committedBytes = 0;
-    return this.#flushingEntries();
+  }
+
+  get flushingCount(): number {
+    return this.#flushing.length;
+  }
+
+  /** Adds entries of the layer that is being flushed to a batch on the database. */
+  writeFlushing(batch: EngineBatch, from: number, to: number): void {
+    for (let index = from; index < to; index++) {
+      const versions = this.#flushing[index];
+      if (versions?.flushing !== undefined) this.#write(batch, this.#keyInDatabase(versions.mapKey), versions.flushing);
+    }
   }
 
   /** The batch has been written: takes its values into the cache, and yields the number of them after every `entriesPerStep`. */
@@ -263,10 +263,13 @@ export class LayeredStore implements CachedEntries {
   }
 
   /** Adds one entry to a batch on the database. */
-  write(batch: EngineBatch, entry: DirtyEntry): void {
-    const key = this.#keyInDatabase(entry.key);
-    if (entry.value === null) batch.delete(key);
-    else batch.put(key, entry.value);
+  write(batch: EngineBatch, { key, value }: DirtyEntry): void {
+    this.#write(batch, this.#keyInDatabase(mapKeyOf(key)), value);
+  }
+
+  #write(batch: EngineBatch, key: Uint8Array, value: Uint8Array | null): void {
+    if (value === null) batch.delete(key);
+    else batch.put(key, value);
   }
 
   /** Its layers were discarded before: a hit in one of them is not checked against this. */
@@ -309,7 +312,7 @@ export class LayeredStore implements CachedEntries {
 
   #keepInCache(versions: KeyVersions, value: Uint8Array): void {
     if (!this.#cache.reserve(cachedBytes(versions.mapKey, value))) return;
-    versions.cached = ownCopy(value);
+    versions.cached = keep(value);
     versions.wasRead = false;
   }
 
@@ -336,7 +339,7 @@ export class LayeredStore implements CachedEntries {
     return versions;
   }
 
-  #committedValue(versions: KeyVersions | undefined, mapKey: string, key: Uint8Array): Uint8Array | undefined {
+  #committedValue(versions: KeyVersions | undefined, mapKey: string): Uint8Array | undefined {
     if (this.#closed) throw stateClosedError(`store ${this.name}`);
     if (versions !== undefined) {
       const unflushed = versions.committed !== undefined ? versions.committed : versions.flushing;
@@ -348,27 +351,19 @@ export class LayeredStore implements CachedEntries {
       }
     }
     this.cacheMisses++;
-    const stored = this.#database.getSync(this.#keyInDatabase(key));
+    const stored = this.#database.getSync(this.#keyInDatabase(mapKey));
     if (stored !== undefined && this.#cache.reserve(cachedBytes(mapKey, stored))) {
       // Looked up again: making room may have dropped the key that was found.
-      (this.#find(mapKey) ?? this.#add(mapKey)).cached = ownCopy(stored);
+      (this.#find(mapKey) ?? this.#add(mapKey)).cached = keep(stored);
     }
     return stored;
   }
 
   /** Called when a layer has let go of the key. */
   #cleaned(versions: KeyVersions): void {
-    if (versions.isDirty) return;
-    versions.key = undefined;
-    if (versions.cached !== undefined) return;
+    if (versions.isDirty || versions.cached !== undefined) return;
     this.#keys.delete(versions.mapKey);
     if (this.#last === versions) this.#last = undefined;
-  }
-
-  *#flushingEntries(): IterableIterator<DirtyEntry> {
-    for (const { key, flushing } of this.#flushing) {
-      if (key !== undefined && flushing !== undefined) yield { key, value: flushing };
-    }
   }
 
   /** Dirty entries with `from <= mapKey < before`, in byte order, as the view sees them. */
@@ -379,39 +374,42 @@ export class LayeredStore implements CachedEntries {
             firstDefined(firstDefined(open, committing), firstDefined(committed, flushing))
         : ({ committed, flushing }: KeyVersions) => firstDefined(committed, flushing);
     const lists = view === 'open' ? [this.#open, this.#committing, this.#committed, this.#flushing] : [this.#committed, this.#flushing];
-    const pinned = new Map<string, DirtyEntry>();
+    const pinned = new Map<string, Uint8Array | null>();
     for (const list of lists) {
       for (const versions of list) {
-        const { mapKey, key } = versions;
-        if (mapKey < from || mapKey >= before || key === undefined || pinned.has(mapKey)) continue;
+        const { mapKey } = versions;
+        if (mapKey < from || mapKey >= before || pinned.has(mapKey)) continue;
         const value = newestOf(versions);
-        if (value !== undefined) pinned.set(mapKey, { key, value });
+        if (value !== undefined) pinned.set(mapKey, value);
       }
     }
     return [...pinned].toSorted(([left], [right]) => (left < right ? -1 : 1));
   }
 
   /** The key with the store's prefix, in an array that the next call overwrites: engines copy what they are given. */
-  #keyInDatabase(key: Uint8Array): Uint8Array {
-    const length = this.#prefixBytes + key.byteLength;
+  #keyInDatabase(mapKey: string): Uint8Array {
+    const length = this.#prefixBytes + mapKey.length;
     if (length > this.#databaseKey.byteLength) {
       const larger = Buffer.alloc(length * 2);
       larger.set(this.#databaseKey.subarray(0, this.#prefixBytes));
       this.#databaseKey = larger;
     }
-    this.#databaseKey.set(key, this.#prefixBytes);
-    return this.#databaseKey.subarray(0, length);
+    writeMapKey(mapKey, this.#databaseKey, this.#prefixBytes);
+    // Keys of a store are often equally long.
+    if (this.#databaseKeyView.byteLength !== length || this.#databaseKeyView.buffer !== this.#databaseKey.buffer)
+      this.#databaseKeyView = this.#databaseKey.subarray(0, length);
+    return this.#databaseKeyView;
   }
 
   #boundInDatabase(mapKey: string): Uint8Array {
-    return Uint8Array.from(this.#keyInDatabase(Buffer.from(mapKey, 'latin1')));
+    return Uint8Array.from(this.#keyInDatabase(mapKey));
   }
 }
 
-function sliceOf(overlay: ReadonlyMap<string, DirtyEntry>, from: string, before: string): PinnedEntries {
-  const slice: [string, DirtyEntry][] = [];
-  for (const [mapKey, entry] of overlay) {
-    if (mapKey >= from && mapKey < before) slice.push([mapKey, entry]);
+function sliceOf(overlay: ReadonlyMap<string, Uint8Array | null>, from: string, before: string): PinnedEntries {
+  const slice: [string, Uint8Array | null][] = [];
+  for (const [mapKey, value] of overlay) {
+    if (mapKey >= from && mapKey < before) slice.push([mapKey, value]);
   }
   return slice.toSorted(([left], [right]) => (left < right ? -1 : 1));
 }
@@ -422,12 +420,4 @@ function firstDefined<T>(first: T | undefined, second: T | undefined): T | undef
 
 function cachedBytes(mapKey: string, value: Uint8Array): number {
   return entryOverheadBytes + mapKey.length + value.byteLength;
-}
-
-/** A small value is usually a slice of a pool that short-lived values share: a cached slice would keep the whole of it alive. */
-function ownCopy(value: Uint8Array): Uint8Array {
-  if (value.byteLength >= pooledBytesMax) return value;
-  const copy = Buffer.allocUnsafe(value.byteLength);
-  copy.set(value);
-  return copy;
 }

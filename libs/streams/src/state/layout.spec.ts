@@ -4,13 +4,13 @@ import {
   checkStoreName,
   decodePosition,
   encodePosition,
-  mapKeyOf,
   positionKey,
-  reservedKey,
+  reservedMapKey,
   storeNameOfPositionKey,
   storePrefix,
   storeRange,
 } from './layout.js';
+import { mapKeyOf } from './map-key.js';
 
 const storeName = fc.string({ minLength: 1, maxLength: 6 }).filter((name) => !name.includes('\u0000'));
 
@@ -18,7 +18,7 @@ describe('the layout of a task\u2019s database', () => {
   it('keeps the bytes of its grammar', () => {
     expect(mapKeyOf(positionKey('s'))).toBe('\u0000\u0003s');
     expect(mapKeyOf(storePrefix('s'))).toBe('\u0001s\u0000');
-    expect(mapKeyOf(reservedKey('owner'))).toBe('\u0000owner');
+    expect(reservedMapKey('owner')).toBe('\u0000owner');
     expect([...encodePosition({ offset: 258, dateMs: 1, topicId: 'id' })]).toEqual([
       0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0x69, 0x64,
     ]);

@@ -19,6 +19,7 @@
  */
 import { CorruptDataError, InvalidConfigurationError } from '../core/errors.js';
 import { readInt64, writeInt64 } from './int64.js';
+import { mapKeyOf } from './map-key.js';
 
 export const databaseFormat = 1;
 
@@ -49,15 +50,9 @@ export interface ChangelogPosition {
   readonly topicId: string;
 }
 
-/** The key under which the layers' maps hold an entry: the bytes as a latin-1 string, which sorts as the bytes do. */
-export function mapKeyOf(key: Uint8Array): string {
-  const bytes = Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.byteLength);
-  return bytes.toString('latin1');
-}
-
-/** Physical key of what Tally keeps for a store under a name of its own. */
-export function reservedKey(name: string): Uint8Array {
-  return Buffer.from(`\u0000${name}`, 'utf8');
+/** Map key of what Tally keeps for a store under a name of its own. */
+export function reservedMapKey(name: string): string {
+  return mapKeyOf(Buffer.from(`\u0000${name}`, 'utf8'));
 }
 
 export function checkStoreName(name: string): void {

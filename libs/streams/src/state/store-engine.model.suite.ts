@@ -7,7 +7,7 @@
  */
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import { mapKeyOf } from './layout.js';
+import { mapKeyOf } from './map-key.js';
 import type { PowerCuts } from './power-cut.suite.js';
 import type { EngineRange, StoreDatabase } from './store-engine.js';
 

@@ -6,7 +6,8 @@
 import { expect } from 'vitest';
 import { gate } from './gate.suite.js';
 import { entryBytes } from './key-versions.js';
-import { mapKeyOf, storePrefix } from './layout.js';
+import { storePrefix } from './layout.js';
+import { mapKeyOf } from './map-key.js';
 import type { StoreDatabase, StoreEngine } from './store-engine.js';
 import { entriesOf } from './store-engine.suite.js';
 import { TaskState } from './task-state.js';
@@ -139,7 +140,7 @@ export class Subject {
         const mapKey = mapKeyOf(physical);
         const at = slot(index, text);
         const raw = this.raw.getSync(Buffer.concat([prefix, physical]));
-        found.push(at, textOf(tested.get(mapKey, physical)), textOf(tested.getCommitted(mapKey, physical)), textOf(raw));
+        found.push(at, textOf(tested.get(mapKey)), textOf(tested.getCommitted(mapKey)), textOf(raw));
         expected.push(at, open.get(at), committed.get(at), this.database.get(at));
       }
       found.push(this.state.position(name)?.offset);
@@ -161,18 +162,17 @@ export class Subject {
   }
 
   #put(index: number, text: string, number: number | null): void {
-    const physical = physicalKey(text);
     const stored = number === null ? null : Buffer.from(String(number));
-    this.state.store(storeNames[index]!).put(mapKeyOf(physical), { key: physical, value: stored });
+    this.state.store(storeNames[index]!).put(mapKeyOf(physicalKey(text)), stored);
     this.open.set(slot(index, text), number === null ? null : String(number));
   }
 
   #expectDirtyEntries(): void {
     const dirty = new Map<string, string | null>();
-    for (const [{ name }, entries] of this.state.dirtyEntries()) {
-      for (const entry of entries) {
-        const text = mapKeyOf(entry.key).slice(1);
-        dirty.set(slot(storeNames.indexOf(name as (typeof storeNames)[number]), text), textOf(entry.value) ?? null);
+    for (const { name, committing } of this.state.dirtyStores()) {
+      for (const { key, committing: value } of committing) {
+        const text = mapKeyOf(key).slice(1);
+        dirty.set(slot(storeNames.indexOf(name as (typeof storeNames)[number]), text), textOf(value ?? undefined) ?? null);
       }
     }
     expect(dirty).toEqual(this.committing);
@@ -226,10 +226,9 @@ export class Subject {
     const closed = this.state;
     await this.#reopen();
     await expect(closed.flush(this.#positionsAt(this.offset + 1))).rejects.toMatchObject({ code: 'STATE_CLOSED' });
-    const physical = physicalKey('b');
     const refusal = expect.objectContaining({ code: 'STATE_CLOSED', kind: 'closed' });
-    expect(() => closed.store(storeNames[0]).get('\u0001b', physical)).toThrow(refusal);
-    expect(() => closed.store(storeNames[0]).put('\u0001b', { key: physical, value: null })).toThrow(refusal);
+    expect(() => closed.store(storeNames[0]).get('\u0001b')).toThrow(refusal);
+    expect(() => closed.store(storeNames[0]).put('\u0001b', null)).toThrow(refusal);
     expect(() => closed.freeze()).toThrow(refusal);
   }
 
@@ -306,6 +305,6 @@ function listed(content: Content, index: number, keyPrefix: string): [string, st
 
 function bytesOf(content: Content): number {
   let bytes = 0;
-  for (const [key, value] of content) bytes += entryBytes(Buffer.alloc(key.length - 1), value === null ? null : Buffer.from(value));
+  for (const [key, value] of content) bytes += entryBytes(key.slice(1), value === null ? null : Buffer.from(value));
   return bytes;
 }

@@ -9,7 +9,8 @@ import type { Serde } from '../serde/serde.js';
 import type { KeyValueStoreDefinition } from '../topology/store-definition.js';
 import { keyValueCodec } from './key-value-codec.js';
 import { childTimeoutMs, killWhileWriting } from './killed-writer.suite.js';
-import { formatKey, mapKeyOf } from './layout.js';
+import { formatKey } from './layout.js';
+import { mapKeyOf } from './map-key.js';
 import type { ChangelogPosition } from './layout.js';
 import { LevelDbEngine } from './leveldb-engine.js';
 import { MemoryEngine } from './memory-engine.js';
@@ -35,8 +36,7 @@ function positions(offset: number): ReadonlyMap<string, ChangelogPosition> {
 }
 
 function put(state: TaskState, key: string, value: string): void {
-  const physical = Buffer.from(`\u0001${key}`);
-  state.store('accounts').put(mapKeyOf(physical), { key: physical, value: Buffer.from(value) });
+  state.store('accounts').put(`\u0001${key}`, Buffer.from(value));
 }
 
 async function commitAndFlush(state: TaskState, offset: number): Promise<void> {
@@ -192,9 +192,9 @@ describe('restoring', () => {
     put(state, 'a', 'old');
     await commitAndFlush(state, 1);
     const key = Buffer.from('\u0001a');
-    expect(mapKeyOf(state.store('accounts').get('\u0001a', key)!)).toBe('old');
+    expect(mapKeyOf(state.store('accounts').get('\u0001a')!)).toBe('old');
     await state.applyRestored('accounts', [{ key, value: Buffer.from('new') }], { offset: 2, dateMs: 1, topicId: 't' });
-    expect(mapKeyOf(state.store('accounts').get('\u0001a', key)!)).toBe('new');
+    expect(mapKeyOf(state.store('accounts').get('\u0001a')!)).toBe('new');
   });
 
   it('rebuilds so that a crash at any of its writes is followed by an empty store without a position', async () => {
@@ -239,8 +239,7 @@ describe('queries', () => {
     const state = await openTask();
     const codec = keyValueCodec(definition);
     const write = (key: string, value: string): void => {
-      const physical = codec.encodeKey(key);
-      state.store('accounts').put(mapKeyOf(physical), { key: physical, value: codec.encodeValue(value, 33) });
+      state.store('accounts').put(codec.mapKey(key), codec.encodeValue(value, 33));
     };
     const reader = state.readCommitted(definition);
     for (const key of ['a', 'b', 'c']) write(key, `committed ${key}`);
@@ -264,10 +263,10 @@ describe('queries', () => {
   it('see the writes of a record\u2019s own scope above all layers when they are handed in', async () => {
     const state = await openTask();
     for (const key of ['a', 'b', 'c']) put(state, key, 'open');
-    const overlay = new Map([
-      ['\u0001b', { key: Buffer.from('\u0001b'), value: null }],
-      ['\u0001bb', { key: Buffer.from('\u0001bb'), value: Buffer.from('own') }],
-      ['\u0001z', { key: Buffer.from('\u0001z'), value: Buffer.from('outside') }],
+    const overlay = new Map<string, Uint8Array | null>([
+      ['\u0001b', null],
+      ['\u0001bb', Buffer.from('own')],
+      ['\u0001z', Buffer.from('outside')],
     ]);
     const range = state.store('accounts').range({ to: Buffer.from('\u0001c'), view: 'open', overlay });
     overlay.clear();
@@ -289,8 +288,7 @@ describe('queries', () => {
     const store = state.store('accounts');
     await Promise.all([state.close(), state.close()]);
     for (const key of ['committed', 'committing', 'open']) {
-      const physical = Buffer.from(`\u0001${key}`);
-      expect(() => store.get(mapKeyOf(physical), physical)).toThrow(expect.objectContaining({ code: 'STATE_CLOSED', kind: 'closed' }));
+      expect(() => store.get(`\u0001${key}`)).toThrow(expect.objectContaining({ code: 'STATE_CLOSED', kind: 'closed' }));
     }
     expect(() => store.range({ view: 'open' })).toThrow(expect.objectContaining({ code: 'STATE_CLOSED' }));
     expect(state.bytes).toEqual({ open: 0, committing: 0, committed: 0 });
@@ -317,14 +315,12 @@ describe('a process that is killed while it flushes', () => {
           directory,
           `
           import { LevelDbEngine } from './state/leveldb-engine.js';
-          import { mapKeyOf } from './state/layout.js';
           import { TaskState } from './state/task-state.js';
           const stores = [{ kind: 'keyValue', name: 'accounts', version: 1, changelog: true }];
           const state = await TaskState.open({ engine: new LevelDbEngine(), directory: process.argv[2], task: 'ledger/0', stores, cacheBytesMax: 1e6 });
           for (let generation = ${generation + 1}; ; generation++) {
             for (let index = 0; index < 300; index++) {
-              const key = Buffer.from('\\u0001' + index);
-              state.store('accounts').put(mapKeyOf(key), { key, value: Buffer.from(String(generation)) });
+              state.store('accounts').put('\\u0001' + index, Buffer.from(String(generation)));
             }
             state.freeze();
             state.confirm();

@@ -23,11 +23,11 @@ import { checkStoreName } from './layout.js';
 import type { ChangelogPosition } from './layout.js';
 import { ReadCache } from './read-cache.js';
 import { checkRestoredKey, stateClosedError } from './state-errors.js';
-import type { StoreDatabase, StoreEngine } from './store-engine.js';
+import type { EngineBatch, StoreDatabase, StoreEngine } from './store-engine.js';
 import { type StoreSize, estimateStoreSize } from './store-size.js';
 import { storeOpener } from './stores/open-store.js';
-import { entriesPerStep, writeBatch } from './task-batch.js';
-import type { FlushOptions, LayerToWrite } from './task-batch.js';
+import { entriesPerStep, flushedInSteps, restoredInSteps, writeBatch } from './task-batch.js';
+import type { AddInSteps, FlushOptions } from './task-batch.js';
 import { clearStore, openTaskDatabase } from './task-database.js';
 
 export type { ChangelogPosition } from './layout.js';
@@ -158,7 +158,7 @@ export class TaskState {
     const opener = storeOpener(definition, codec);
     if (opener === undefined) return committedReader(layered, codec);
     return opener.openReader({
-      getEntry: (mapKey, key) => layered.getCommitted(mapKey, key),
+      getEntry: (mapKey) => layered.getCommitted(mapKey),
       entriesBetween: (from, to) => layered.range({ from, to, view: 'committed' }),
     });
   }
@@ -175,13 +175,11 @@ export class TaskState {
     this.#bytes.open = 0;
   }
 
-  /** Stores that the committing epoch wrote, with their entries: what the changelog records say. */
-  *dirtyEntries(): IterableIterator<readonly [store: LayeredStore, entries: Iterable<DirtyEntry>]> {
+  /** Stores that the committing epoch wrote. */
+  dirtyStores(): readonly LayeredStore[] {
     this.#assertOpen();
     assert(this.#committing, `task ${this.task} was asked for the entries of an epoch and none is committing`);
-    for (const store of this.#stores.values()) {
-      if (store.committingCount > 0) yield [store, store.committingEntries()];
-    }
+    return [...this.#stores.values()].filter((store) => store.committing.length > 0);
   }
 
   /** The committing epoch's transaction was committed: queries see its writes, and the next flush takes them. */
@@ -237,8 +235,9 @@ export class TaskState {
     await this.#exclusively(async () => {
       const stores = [...this.#stores.values()].filter((store) => store.committedCount > 0);
       if (stores.length === 0 && positions.size === 0 && options.topologyRecord === undefined) return;
-      const layers = stores.map((store) => ({ store, entries: store.startFlush() }));
-      await this.#write(layers, positions, options);
+      for (const store of stores) store.startFlush();
+      const add = (batch: EngineBatch): Iterable<void> => flushedInSteps(stores, batch);
+      await this.#write(add, positions, options);
       for (const store of stores) {
         const steps = store.cacheFlushed(entriesPerStep);
         while (steps.next().done !== true) await this.#clock.yieldNow();
@@ -265,7 +264,8 @@ export class TaskState {
     const store = this.store(storeName);
     for (const { key } of entries) checkRestoredKey(storeName, key);
     await this.#exclusively(async () => {
-      await this.#write([{ store, entries: entries.values() }], new Map([[positionName, position]]), {});
+      const add = (batch: EngineBatch): Iterable<void> => restoredInSteps(store, entries, batch);
+      await this.#write(add, new Map([[positionName, position]]), {});
       this.#cache.clear();
     });
     return entries.length;
@@ -297,8 +297,8 @@ export class TaskState {
     await this.#database.close();
   }
 
-  async #write(layers: readonly LayerToWrite[], positions: ReadonlyMap<string, ChangelogPosition>, options: FlushOptions): Promise<void> {
-    await writeBatch(this.#database, this.#clock, layers, positions, options);
+  async #write(add: AddInSteps, positions: ReadonlyMap<string, ChangelogPosition>, options: FlushOptions): Promise<void> {
+    await writeBatch(this.#database, this.#clock, add, positions, options);
     for (const [name, position] of positions) this.#positions.set(name, position);
   }
 

@@ -1,5 +1,4 @@
 import { assert } from '../../core/assert.js';
-import { mapKeyOf } from '../layout.js';
 import type { EntryReader } from './entry-access.js';
 import {
   childFor,
@@ -15,7 +14,6 @@ import {
   lastNotGreater,
   nodeHeaderBytes,
 } from './node.js';
-import { writeWord } from '../../core/sortable.js';
 
 export interface TreeEntry {
   readonly key: Uint8Array;
@@ -25,15 +23,6 @@ export interface TreeEntry {
 /** Gets the bytes of a leaf, and where a key and its value lie in them. Returns false to see no more. */
 export type EntryVisitor = (leaf: Uint8Array, keyStart: number, valueStart: number, valueEnd: number) => boolean | void;
 
-/** Where a tree is, with its map key: worked out once for several calls. */
-export class TreeAddress {
-  readonly mapKey: string;
-
-  constructor(readonly key: Buffer) {
-    this.mapKey = mapKeyOf(key);
-  }
-}
-
 /** The reading half of an ordered tree; see ordered-tree.ts. Keys and values that it gives lie in the store's bytes: never modify them. */
 export class OrderedTreeReader {
   private knownRoot: Uint8Array | undefined;
@@ -41,7 +30,8 @@ export class OrderedTreeReader {
 
   constructor(
     private readonly reader: EntryReader,
-    protected readonly address: TreeAddress,
+    /** Map key of the root. */
+    protected readonly address: string,
   ) {}
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -77,7 +67,7 @@ export class OrderedTreeReader {
   }
 
   protected root(): Uint8Array | undefined {
-    if (!this.isRootKnown) this.rootIs(this.reader.getEntry(this.address.mapKey, this.address.key));
+    if (!this.isRootKnown) this.rootIs(this.reader.getEntry(this.address));
     return this.knownRoot;
   }
 
@@ -87,18 +77,13 @@ export class OrderedTreeReader {
   }
 
   protected node(number: number): Uint8Array {
-    const address = this.nodeAddress(number);
-    const node = this.reader.getEntry(mapKeyOf(address), address);
+    const node = this.reader.getEntry(this.nodeAddress(number));
     assert(node !== undefined, `node ${number} of an ordered tree exists`);
     return node;
   }
 
-  protected nodeAddress(number: number): Buffer {
-    const { key } = this.address;
-    const address = Buffer.allocUnsafe(key.length + 4);
-    address.set(key, 0);
-    writeWord(address, key.length, number);
-    return address;
+  protected nodeAddress(number: number): string {
+    return this.address + String.fromCharCode(number >>> 24, (number >>> 16) & 0xff, (number >>> 8) & 0xff, number & 0xff);
   }
 
   private floorIn(node: Uint8Array, key: Uint8Array): TreeEntry | undefined {

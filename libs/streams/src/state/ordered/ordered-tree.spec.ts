@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MapEntries } from './map-entries.suite.js';
-import { nodeBytesMax, OrderedTree, type OrderedTreeReader, TreeAddress } from './ordered-tree.js';
+import { nodeBytesMax, OrderedTree, type OrderedTreeReader } from './ordered-tree.js';
 
-const address = new TreeAddress(Buffer.from('\u0001tree'));
+const address = '\u0001tree';
 
 function listed(tree: OrderedTreeReader, from?: string, to?: string): [string, string][] {
   const entries: [string, string][] = [];

@@ -13,7 +13,6 @@
  */
 import { assert } from '../../core/assert.js';
 import { RecordRefusedError } from '../../core/errors.js';
-import { mapKeyOf } from '../layout.js';
 import type { EntryAccess } from './entry-access.js';
 import {
   childFor,
@@ -36,9 +35,9 @@ import {
   withoutItem,
   withoutItems,
 } from './node.js';
-import { OrderedTreeReader, type TreeAddress } from './ordered-tree-reader.js';
+import { OrderedTreeReader } from './ordered-tree-reader.js';
 
-export { OrderedTreeReader, TreeAddress, type EntryVisitor, type TreeEntry } from './ordered-tree-reader.js';
+export { OrderedTreeReader, type EntryVisitor, type TreeEntry } from './ordered-tree-reader.js';
 
 /** Larger nodes make a write rewrite and log more; smaller ones make the tree deeper and reads of many entries slower. */
 export const nodeBytesMax = 1024;
@@ -59,7 +58,7 @@ export class OrderedTree extends OrderedTreeReader {
 
   constructor(
     private readonly entries: EntryAccess,
-    address: TreeAddress,
+    address: string,
   ) {
     super(entries, address);
   }
@@ -194,13 +193,12 @@ export class OrderedTree extends OrderedTreeReader {
   }
 
   private writeNode(number: number, node: Uint8Array | null): void {
-    const address = this.nodeAddress(number);
-    this.entries.putEntry(mapKeyOf(address), address, node);
+    this.entries.putEntry(this.nodeAddress(number), node);
   }
 
   private writeRoot(node: Uint8Array | null): void {
     this.rootIs(node ?? undefined);
-    this.entries.putEntry(this.address.mapKey, this.address.key, node);
+    this.entries.putEntry(this.address, node);
   }
 }
 

@@ -4,7 +4,7 @@
  *
  *   deleted := 0x00     (shorter than any value)
  */
-import { mapKeyOf } from '../layout.js';
+import { mapKeyOf } from '../map-key.js';
 import type { KeyValueStore, KeyValueStoreDefinition } from '../../topology/store-definition.js';
 import type { KeyValueCodec, TimestampedValue } from '../key-value-codec.js';
 import { expectExpiry, expireDue } from './expiry.js';
@@ -48,8 +48,7 @@ export class ExpiringStoreReader<K, V> {
 
   getWithTimestamp(key: K): TimestampedValue<V> | undefined {
     const { codec } = this.shape;
-    const physicalKey = codec.encodeKey(key);
-    const stored = this.reader.getEntry(mapKeyOf(physicalKey), physicalKey);
+    const stored = this.reader.getEntry(codec.mapKey(key));
     if (stored === undefined || !this.isVisible(stored)) return undefined;
     return codec.decodeValue(stored);
   }
@@ -96,10 +95,9 @@ export class ScopedExpiringStore<K, V> extends ExpiringStoreReader<K, V> impleme
 
   delete(key: K): void {
     const { entries } = this;
-    const physicalKey = this.shape.codec.encodeKey(key);
+    const mapKey = this.shape.codec.mapKey(key);
     entries.change(() => {
-      const mapKey = mapKeyOf(physicalKey);
-      if (entries.getEntry(mapKey, physicalKey) !== undefined) entries.putEntry(mapKey, physicalKey, deleted);
+      if (entries.getEntry(mapKey) !== undefined) entries.putEntry(mapKey, deleted);
     });
   }
 
@@ -109,8 +107,8 @@ export class ScopedExpiringStore<K, V> extends ExpiringStoreReader<K, V> impleme
       const time = new StoreTime(entries);
       time.observe(timestampMs);
       const mapKey = mapKeyOf(physicalKey);
-      const isNew = entries.getEntry(mapKey, physicalKey) === undefined;
-      entries.putEntry(mapKey, physicalKey, stored);
+      const isNew = entries.getEntry(mapKey) === undefined;
+      entries.putEntry(mapKey, stored);
       if (isNew) expectExpiry(entries, time, shape.firstLookMs, physicalKey);
       expireDue(entries, time, (key) => this.expire(key, time.observedMs));
       time.save(entries);
@@ -121,10 +119,10 @@ export class ScopedExpiringStore<K, V> extends ExpiringStoreReader<K, V> impleme
   private expire(physicalKey: Uint8Array, observedMs: number): number | undefined {
     const { entries, shape } = this;
     const mapKey = mapKeyOf(physicalKey);
-    const stored = entries.getEntry(mapKey, physicalKey);
+    const stored = entries.getEntry(mapKey);
     if (stored === undefined) return undefined;
     if (shape.isVisible(stored, observedMs)) return shape.nextLookMs;
-    entries.putEntry(mapKey, physicalKey, null);
+    entries.putEntry(mapKey, null);
     return undefined;
   }
 }

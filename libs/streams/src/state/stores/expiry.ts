@@ -12,10 +12,10 @@ import { concatBytes } from '../../core/bytes.js';
 import { readTime, sortableTime, timeBytes } from '../../core/sortable.js';
 import { indexKind } from '../layout.js';
 import type { EntryAccess } from '../ordered/entry-access.js';
-import { OrderedTree, TreeAddress } from '../ordered/ordered-tree.js';
+import { OrderedTree } from '../ordered/ordered-tree.js';
 import { neverMs, type StoreTime } from './store-time.js';
 
-const address = new TreeAddress(Buffer.of(indexKind));
+const address = String.fromCharCode(indexKind);
 const nothing = new Uint8Array(0);
 /** A key with this behind it is the next one that there can be. */
 const afterKey = Uint8Array.of(0);

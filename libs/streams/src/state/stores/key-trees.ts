@@ -5,17 +5,19 @@
  */
 import { escapedKey, escapedKeyBytes, unescapedKey } from '../../core/sortable.js';
 import type { KeyValueCodec } from '../key-value-codec.js';
-import { dataKind, mapKeyOf } from '../layout.js';
-import { OrderedTreeReader, TreeAddress } from '../ordered/ordered-tree.js';
+import { dataKind } from '../layout.js';
+import { mapKeyOf } from '../map-key.js';
+import { OrderedTreeReader } from '../ordered/ordered-tree.js';
 
 /** The tree of a key. */
 export interface KeyPlace {
   readonly serializedKey: Uint8Array;
-  readonly address: TreeAddress;
+  /** Map key of the tree's root. */
+  readonly address: string;
 }
 
 export function placeOf(serializedKey: Uint8Array): KeyPlace {
-  return { serializedKey, address: new TreeAddress(escapedKey(dataKind, serializedKey)) };
+  return { serializedKey, address: mapKeyOf(escapedKey(dataKind, serializedKey)) };
 }
 
 /** Finds the trees of keys. Most keys are read and then written: the last one is remembered. */
@@ -58,7 +60,7 @@ export async function* keyTrees(entries: AsyncIterable<readonly [Uint8Array, Uin
 }
 
 function keyTree(root: Uint8Array, nodes: ReadonlyMap<string, Uint8Array>): KeyTree {
-  const address = new TreeAddress(Buffer.from(root));
+  const address = mapKeyOf(root);
   return {
     serializedKey: unescapedKey(root, 1, root.length - 1),
     tree: new OrderedTreeReader({ getEntry: (mapKey) => nodes.get(mapKey) }, address),

@@ -4,41 +4,31 @@
  *   operatorTime := 0x01 observedMs:i64
  */
 import { readInt64, writeInt64 } from '../int64.js';
-import { mapKeyOf, reservedKey } from '../layout.js';
+import { reservedMapKey } from '../layout.js';
 import type { EntryAccess } from '../ordered/entry-access.js';
 
 const layoutVersion = 0x01;
 
-interface Place {
-  readonly key: Uint8Array;
-  readonly mapKey: string;
-}
-
 /** One for each node that keeps time. */
-const places = new Map<string, Place>();
+const mapKeys = new Map<string, string>();
 
-function placeOf(node: string): Place {
-  let place = places.get(node);
-  if (place === undefined) {
-    const key = reservedKey(`time/${node}`);
-    places.set(node, (place = { key, mapKey: mapKeyOf(key) }));
-  }
-  return place;
+function mapKeyFor(node: string): string {
+  let mapKey = mapKeys.get(node);
+  if (mapKey === undefined) mapKeys.set(node, (mapKey = reservedMapKey(`time/${node}`)));
+  return mapKey;
 }
 
 /** -1 before any. */
 export function operatorTimeMs(entries: Pick<EntryAccess, 'getEntry'>, node: string): number {
-  const { key, mapKey } = placeOf(node);
-  const stored = entries.getEntry(mapKey, key);
+  const stored = entries.getEntry(mapKeyFor(node));
   return stored === undefined ? -1 : readInt64(stored, 1);
 }
 
 /** Writes the time where it is larger than the one that is kept. */
 export function raiseOperatorTime(entries: EntryAccess, node: string, timestampMs: number): void {
   if (timestampMs <= operatorTimeMs(entries, node)) return;
-  const { key, mapKey } = placeOf(node);
   const bytes = Buffer.allocUnsafe(9);
   bytes[0] = layoutVersion;
   writeInt64(bytes, 1, timestampMs);
-  entries.putEntry(mapKey, key, bytes);
+  entries.putEntry(mapKeyFor(node), bytes);
 }

@@ -5,11 +5,12 @@
  */
 import type { SortedStore } from '../../topology/sorted-store.js';
 import type { KeyValueCodec } from '../key-value-codec.js';
-import { dataKind, mapKeyOf } from '../layout.js';
-import { OrderedTree, OrderedTreeReader, TreeAddress, type TreeEntry } from '../ordered/ordered-tree.js';
+import { dataKind } from '../layout.js';
+import { mapKeyOf } from '../map-key.js';
+import { OrderedTree, OrderedTreeReader, type TreeEntry } from '../ordered/ordered-tree.js';
 import type { ReadableEntries, ScopedEntries } from './store-entries.js';
 
-const address = new TreeAddress(Buffer.of(dataKind));
+const address = String.fromCharCode(dataKind);
 
 export class SortedStoreReader<K, V> {
   constructor(

@@ -66,7 +66,7 @@ export class StoreSetting<S extends object> {
   async query<Result>(work: (store: S) => Promise<Result>): Promise<Result> {
     const layered = this.state.store(this.definition.name);
     const reader = storeOpener(this.definition, keyValueCodec(this.definition))?.openReader({
-      getEntry: (mapKey, key) => layered.getCommitted(mapKey, key),
+      getEntry: (mapKey) => layered.getCommitted(mapKey),
       entriesBetween: (from, to) => layered.range({ from, to, view: 'committed' }),
     });
     return this.engine.asynchronously(() => work(reader as S));
@@ -74,7 +74,9 @@ export class StoreSetting<S extends object> {
 
   commit(): void {
     this.state.freeze();
-    for (const [, entries] of this.state.dirtyEntries()) this.changelog.push(...entries);
+    for (const { committing } of this.state.dirtyStores()) {
+      this.changelog.push(...committing.map(({ key, committing: value = null }) => ({ key, value })));
+    }
     this.state.confirm();
   }
 

@@ -6,12 +6,11 @@
  * `observedMs` is the largest time that was written, -1 before any. `dueMs` is when the first key of the index (expiry.ts) is due.
  */
 import { readInt64, writeInt64 } from '../int64.js';
-import { mapKeyOf, reservedKey } from '../layout.js';
+import { reservedMapKey } from '../layout.js';
 import type { EntryAccess, EntryReader } from '../ordered/entry-access.js';
 
 const layoutVersion = 0x01;
-const key = reservedKey('time');
-const mapKey = mapKeyOf(key);
+const mapKey = reservedMapKey('time');
 
 export const neverMs = Number.MAX_SAFE_INTEGER;
 
@@ -21,7 +20,7 @@ export class StoreTime {
   dueMs = neverMs;
 
   constructor(reader: EntryReader) {
-    this.stored = reader.getEntry(mapKey, key);
+    this.stored = reader.getEntry(mapKey);
     if (this.stored === undefined) return;
     this.observedMs = readInt64(this.stored, 1);
     this.dueMs = readInt64(this.stored, 9);
@@ -39,11 +38,11 @@ export class StoreTime {
     bytes[0] = layoutVersion;
     writeInt64(bytes, 1, observedMs);
     writeInt64(bytes, 9, dueMs);
-    entries.putEntry(mapKey, key, bytes);
+    entries.putEntry(mapKey, bytes);
   }
 }
 
 export function readObservedMs(reader: EntryReader): number {
-  const stored = reader.getEntry(mapKey, key);
+  const stored = reader.getEntry(mapKey);
   return stored === undefined ? -1 : readInt64(stored, 1);
 }
