@@ -8,5 +8,5 @@ export const emptyBytes: Uint8Array = backing.subarray(8, 8);
 
 /** Bytes as the native client takes them: null stays null, empty stays empty. It accepts any typed array of bytes without a copy. */
 export function toNativeBytes(bytes: Uint8Array | null): Uint8Array | null {
-  return bytes !== null && bytes.byteLength === 0 ? emptyBytes : bytes;
+  return bytes !== null && bytes.length === 0 ? emptyBytes : bytes;
 }

@@ -20,6 +20,7 @@ import { assert } from '../core/assert.js';
 import { type Clock, sleep } from '../core/clock.js';
 import { TallyError, errorOf } from '../core/errors.js';
 import { type TopicPartition, noHeaders, partitionName } from '../core/record.js';
+import type { KeyVersions } from '../state/key-versions.js';
 import type { ChangelogPosition } from '../state/task-state.js';
 import {
   BrokerError,
@@ -223,10 +224,10 @@ export class Committer {
       for (const { name, committing } of task.state.dirtyStores()) {
         const changelog = this.changelogOf(name);
         if (changelog === undefined) continue;
-        for (const versions of committing) {
-          const { committing: value } = versions;
+        for (let index = 0; index < committing.length; index++) {
+          const { key, committing: value } = committing[index] as KeyVersions;
           if (value === undefined) continue;
-          while (!session.produce(changelog.name, task.partition, versions.key, value, timestampMs, noHeaders)) {
+          while (!session.produce(changelog.name, task.partition, key, value, timestampMs, noHeaders)) {
             await sleep(this.clock, queuePauseMs);
             this.throwOnFailures(session.producer);
           }

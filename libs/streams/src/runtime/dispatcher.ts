@@ -115,15 +115,14 @@ export class Dispatcher {
 
   private startNext(): boolean {
     const input = this.task.nextInput();
-    if (input === undefined) return false;
+    const record = input?.peek();
+    if (input === undefined || record === undefined) return false;
     const limit = input.source.concurrency;
     if (this.line.length > 0) {
       const head = this.line[0]?.work;
       if (this.line.length >= limit || (head !== undefined && (!('input' in head) || head.input.source.concurrency === 1))) return false;
     }
     if (!this.environment.admits(this.task)) return false;
-    const record = input.peek();
-    if (record === undefined) return false;
     let ownKey: string | undefined;
     if (limit > 1) {
       ownKey = record.key === null ? '' : `\u0001${mapKeyOf(record.key)}`;

@@ -43,6 +43,8 @@ export class Input {
   /** At most once: the offset of the commit under way, which claims what lies before it once it is confirmed. */
   private claiming = 0;
   private linked: SourceStep | undefined;
+  /** Timestamps are extracted, see `source`. */
+  private extracts = false;
   /** Largest timestamp of the records that were dispatched, and of those that have joined; only where timestamps are extracted. */
   private dispatchedTimeMs: number;
   private joinedTimeMs: number;
@@ -78,6 +80,7 @@ export class Input {
 
   link(source: SourceStep): void {
     this.linked = source;
+    this.extracts = source.timestampOf !== undefined;
   }
 
   get length(): number {
@@ -101,6 +104,7 @@ export class Input {
 
   /** The next record with its timestamp, where that is not simply its own. */
   get read(): ReadRecord | undefined {
+    if (!this.extracts) return undefined;
     const { timestampOf, topic } = this.source;
     const record = this.peek();
     if (timestampOf === undefined || record === undefined) return undefined;
@@ -117,7 +121,7 @@ export class Input {
   /** Timestamp of the next record: of two inputs the smaller one goes first. A record that is to be dropped does not hold up others. */
   get nextTimestampMs(): number | undefined {
     const record = this.peek();
-    if (record === undefined || this.source.timestampOf === undefined) return record?.timestampMs;
+    if (record === undefined || !this.extracts) return record?.timestampMs;
     const { timestampMs = record.timestampMs, failure } = this.read ?? {};
     return timestampMs < 0 && failure === undefined ? Number.NEGATIVE_INFINITY : timestampMs;
   }

@@ -278,7 +278,10 @@ export class RecordScope implements RecordMetadata {
     }
     const known = this.knownKeyBytes(key, topic.key);
     const output = serializeOutput(this.host.task, topic, destination, key, known, value, options, this.timestampMs);
-    (this.outputs ??= []).push(this.trace === undefined ? output : traced(output, this.trace, destination));
+    const sent = this.trace === undefined ? output : traced(output, this.trace, destination);
+    // An array that begins with its one entry has room for no more; one that an entry is pushed on has room for 17.
+    if (this.outputs === undefined) this.outputs = [sent];
+    else this.outputs.push(sent);
     if (branch !== undefined) (this.outputBranches ??= []).push(branch);
   }
 
@@ -290,13 +293,15 @@ export class RecordScope implements RecordMetadata {
 
   store(definition: UntypedStore, branch: Branch): ScopedKeyValueStore<unknown, unknown> {
     this.check();
-    const stores = (this.stores ??= []);
+    const { stores } = this;
     let sibling: ScopedKeyValueStore<unknown, unknown> | undefined;
-    for (const store of stores) {
-      if (store.access.definition.name !== definition.name) continue;
-      if (store.branch === branch) return store;
-      sibling ??= store;
-    }
+    if (stores !== undefined)
+      for (let index = 0; index < stores.length; index++) {
+        const store = stores[index] as ScopedKeyValueStore<unknown, unknown>;
+        if (store.access.definition.name !== definition.name) continue;
+        if (store.branch === branch) return store;
+        sibling ??= store;
+      }
     const access = this.host.storeAccess(definition.name);
     if (access === undefined) {
       throw new RecordRefusedError('STORE_UNKNOWN', `Store '${definition.name}' is not part of this task's topology.`, {
@@ -305,7 +310,8 @@ export class RecordScope implements RecordMetadata {
       });
     }
     const store = new ScopedKeyValueStore<unknown, unknown>(this, access, branch, sibling);
-    stores.push(store);
+    if (stores === undefined) this.stores = [store];
+    else stores.push(store);
     return store;
   }
 }

@@ -166,11 +166,13 @@ export class Task implements ScopeHost {
 
   // ---- processing ------------------------------------------------------------------------------------------------------------------
 
-  /** The input whose next record has the smallest timestamp. */
+  /** The input whose next record has the smallest timestamp; the only one, whether it has a record or not. */
   nextInput(): Input | undefined {
+    const { inputs } = this;
+    if (inputs.length === 1) return inputs[0];
     let best: Input | undefined;
     let bestTimestampMs = Number.POSITIVE_INFINITY;
-    for (const input of this.inputs) {
+    for (const input of inputs) {
       const timestampMs = input.nextTimestampMs;
       if (timestampMs === undefined || (best !== undefined && timestampMs >= bestTimestampMs)) continue;
       best = input;

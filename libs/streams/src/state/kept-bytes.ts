@@ -23,11 +23,11 @@ export function keptBytes(length: number): Buffer {
 
 /** The array itself where that is what `keptBytes` gives, or keeps little more than itself alive; else a copy. */
 export function keep(bytes: Uint8Array): Uint8Array {
-  const { byteLength } = bytes;
+  const { length } = bytes;
   const heldBytes = bytes.buffer.byteLength;
   // Many small arrays with memory of their own cost more than their bytes.
-  if (byteLength > slicedBytesMax ? heldBytes <= 2 * byteLength : heldBytes === slabBytes) return bytes;
-  const copy = keptBytes(byteLength);
+  if (length > slicedBytesMax ? heldBytes <= 2 * length : heldBytes === slabBytes) return bytes;
+  const copy = keptBytes(length);
   copy.set(bytes);
   return copy;
 }

@@ -115,7 +115,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
 
   encodeKey(key: K): Uint8Array {
     const serialized = this.serializeKey(key);
-    const physical = Buffer.allocUnsafe(serialized.byteLength + 1);
+    const physical = Buffer.allocUnsafe(serialized.length + 1);
     physical[0] = dataKind;
     physical.set(serialized, 1);
     return physical;
@@ -153,7 +153,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
     if (!Number.isSafeInteger(timestampMs)) {
       throw this.#refused('STORE_TIMESTAMP_INVALID', `${timestampMs} is no timestamp: use whole milliseconds since the epoch.`);
     }
-    const stored = keptBytes(valueHeaderBytes + (serialized ?? fixed!).byteLength);
+    const stored = keptBytes(valueHeaderBytes + (serialized === undefined ? fixed!.byteLength : serialized.length));
     stored[0] = this.#version;
     writeInt64(stored, 1, timestampMs);
     if (serialized === undefined) this.#writeFixed(value, stored);
@@ -167,7 +167,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
 
   readValue(stored: Uint8Array): V {
     const { fixed } = this.#definition.value;
-    if (fixed !== undefined && stored[0] === this.#version && stored.byteLength === valueHeaderBytes + fixed.byteLength)
+    if (fixed !== undefined && stored[0] === this.#version && stored.length === valueHeaderBytes + fixed.byteLength)
       return fixed.read(stored, valueHeaderBytes);
     return this.#read(stored, valueHeaderBytes);
   }
@@ -175,7 +175,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
   encodeBareValue(value: V, before = 0): Uint8Array | null {
     const serialized = this.#serializeValue(value);
     if (serialized === null) return null;
-    const stored = keptBytes(before + bareHeaderBytes + serialized.byteLength);
+    const stored = keptBytes(before + bareHeaderBytes + serialized.length);
     stored[before] = this.#version;
     stored.set(serialized, before + bareHeaderBytes);
     return stored;
@@ -203,8 +203,8 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
   }
 
   #checkLength(stored: Uint8Array, headerBytes: number): void {
-    if (stored.byteLength < headerBytes) {
-      throw this.#corrupt('STORE_VALUE_CORRUPT', `a value has ${stored.byteLength} bytes, fewer than its header`);
+    if (stored.length < headerBytes) {
+      throw this.#corrupt('STORE_VALUE_CORRUPT', `a value has ${stored.length} bytes, fewer than its header`);
     }
   }
 

@@ -38,5 +38,5 @@ export class KeyVersions {
 export const entryOverheadBytes = 300;
 
 export function entryBytes(mapKey: string, value: Uint8Array | null): number {
-  return entryOverheadBytes + mapKey.length + (value === null ? 0 : value.byteLength);
+  return entryOverheadBytes + mapKey.length + (value === null ? 0 : value.length);
 }

@@ -241,16 +241,21 @@ export class LayeredStore implements CachedEntries {
 
   /** The batch has been written: takes its values into the cache, and yields the number of them after every `entriesPerStep`. */
   *cacheFlushed(entriesPerStep: number): IterableIterator<number> {
-    let inStep = 0;
-    for (const versions of this.#flushing) {
+    for (let from = 0; from < this.#flushing.length; from += entriesPerStep) {
+      const to = Math.min(this.#flushing.length, from + entriesPerStep);
+      this.#cacheFlushing(from, to);
+      if (to - from === entriesPerStep) yield entriesPerStep;
+    }
+  }
+
+  #cacheFlushing(from: number, to: number): void {
+    for (let index = from; index < to; index++) {
+      const versions = this.#flushing[index] as KeyVersions;
       const { flushing } = versions;
       versions.flushing = undefined;
       this.#dropFromCache(versions);
       if (flushing !== null && flushing !== undefined) this.#keepInCache(versions, flushing);
       this.#cleaned(versions);
-      if (++inStep < entriesPerStep) continue;
-      yield inStep;
-      inStep = 0;
     }
   }
 
@@ -389,15 +394,15 @@ export class LayeredStore implements CachedEntries {
   /** The key with the store's prefix, in an array that the next call overwrites: engines copy what they are given. */
   #keyInDatabase(mapKey: string): Uint8Array {
     const length = this.#prefixBytes + mapKey.length;
-    if (length > this.#databaseKey.byteLength) {
+    if (length > this.#databaseKey.length) {
       const larger = Buffer.alloc(length * 2);
       larger.set(this.#databaseKey.subarray(0, this.#prefixBytes));
       this.#databaseKey = larger;
+      this.#databaseKeyView = larger;
     }
     writeMapKey(mapKey, this.#databaseKey, this.#prefixBytes);
     // Keys of a store are often equally long.
-    if (this.#databaseKeyView.byteLength !== length || this.#databaseKeyView.buffer !== this.#databaseKey.buffer)
-      this.#databaseKeyView = this.#databaseKey.subarray(0, length);
+    if (this.#databaseKeyView.length !== length) this.#databaseKeyView = this.#databaseKey.subarray(0, length);
     return this.#databaseKeyView;
   }
 
@@ -419,5 +424,5 @@ function firstDefined<T>(first: T | undefined, second: T | undefined): T | undef
 }
 
 function cachedBytes(mapKey: string, value: Uint8Array): number {
-  return entryOverheadBytes + mapKey.length + value.byteLength;
+  return entryOverheadBytes + mapKey.length + value.length;
 }
