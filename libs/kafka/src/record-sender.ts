@@ -82,8 +82,10 @@ export abstract class NativeRecordSender implements RecordSender {
   }
 
   protected client(): NativeProducer {
-    assert(this.#client !== undefined, `the ${this.name} is used before it is connected`);
-    return this.#client;
+    const client = this.#client;
+    // Asked for with each record: the message is made only when it is needed.
+    if (client === undefined) assert(false, `the ${this.name} is used before it is connected`);
+    return client;
   }
 
   protected async connectClient(properties: Readonly<Record<string, string>>): Promise<void> {

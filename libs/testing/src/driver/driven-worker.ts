@@ -28,6 +28,7 @@ export type DrivenParts = Pick<WorkerParts, 'topology' | 'hooks' | 'logger'>;
 const neverMs = 1e13;
 /** In memory a flush of the state would only move it from one place to another, so it is put off for as long as it may. */
 const bufferBytesMax = 1024 ** 3;
+const stateFlushIntervalMs = 3_600_000;
 /** So few that what they leave behind is soon garbage, and so many that a commit costs each of them next to nothing. */
 const recordsPerBatch = 2_000;
 
@@ -56,7 +57,7 @@ export class DrivenWorker {
     });
     this.worker = new StreamsWorker(
       { ...parts, broker, storeEngine: new MemoryEngine(), clock, random },
-      { bufferBytesMax, ...options, commitIntervalMs: 0 },
+      { bufferBytesMax, stateFlushIntervalMs, ...options, commitIntervalMs: 0 },
     );
     this.finished = this.worker.finished.catch((error: unknown) => {
       this.failure = errorOf(error);
