@@ -18,14 +18,19 @@ import type { ResolvedOptions } from './options.js';
 /** How long a request waits for offsets to become stable. Each holds a thread of libuv's pool meanwhile. */
 const stableTimeoutMs = 1_000;
 
-/** A client that has not answered so often in a row makes room for another one: an open transaction explains some of it, a client that is stuck all. */
+/**
+ * A client of which so many requests in a row have ended without an answer, over so long, makes room for another one: an open transaction explains
+ * some of it, a client that is stuck all. Many at once are one sign and not many, and so is a single one after a long time.
+ */
 const unansweredMax = 10;
+const unansweredMsMax = 30_000;
 
 interface GroupClient {
   readonly calls: CallsInFlight;
   readonly client: NativeConsumer;
-  /** Requests in a row. */
+  /** Since the last answer: requests that have ended without one, and when the first of them was made, in monotonic time. */
   unanswered: number;
+  unansweredSinceMs: number;
   /** It gets no more requests. */
   isRetired: boolean;
 }
@@ -46,19 +51,12 @@ export class CommittedOffsets {
     const doing = `Reading the offsets of group ${groupId} in ${partitions.map(partitionName).join(', ')}`;
     try {
       let opened = await this.#clientOf(groupId);
-      while (opened.isRetired || opened.unanswered >= unansweredMax) {
+      while (opened.isRetired || seemsStuck(opened)) {
         if (!opened.isRetired) this.#retire(groupId, opened);
         opened = await this.#clientOf(groupId);
       }
       // In the same tick as the look whether it is retired: else it might be closing when the call begins.
-      opened.unanswered++;
-      const found = await opened.calls.track(
-        nativeCall<NativeCommitted[]>(
-          (thrown) => classify(thrown, 'admin', doing),
-          (callback) => opened.client.committed(partitions, stableTimeoutMs, callback),
-        ),
-      );
-      opened.unanswered = 0;
+      const found = await ask(opened, partitions, doing);
       return found.map((each) => committedOffset(each, doing));
     } catch (error) {
       throw asPending(error as BrokerError);
@@ -99,7 +97,7 @@ export class CommittedOffsets {
       (thrown) => classify(thrown, 'connect', `Connecting the ${name} to ${this.#options.brokers}`),
       (callback) => client.connect({ allTopics: false, timeout: this.#options.requestTimeoutMs }, callback),
     );
-    return { client, calls: new CallsInFlight(), unanswered: 0, isRetired: false };
+    return { client, calls: new CallsInFlight(), unanswered: 0, unansweredSinceMs: 0, isRetired: false };
   }
 
   #closeOne({ client, calls }: GroupClient): Promise<void> {
@@ -112,6 +110,30 @@ export class CommittedOffsets {
       disconnect: (callback) => client.disconnect(callback),
     });
   }
+}
+
+async function ask(opened: GroupClient, partitions: readonly TopicPartition[], doing: string): Promise<NativeCommitted[]> {
+  const askedAtMs = performance.now();
+  try {
+    const found = await opened.calls.track(
+      nativeCall<NativeCommitted[]>(
+        (thrown) => classify(thrown, 'admin', doing),
+        (callback) => opened.client.committed(partitions, stableTimeoutMs, callback),
+      ),
+    );
+    opened.unanswered = 0;
+    return found;
+  } catch (error) {
+    const { brokerCode } = error as BrokerError;
+    // The client's own errors are negative; others are a broker's answer.
+    if (brokerCode !== undefined && brokerCode >= 0) opened.unanswered = 0;
+    else if (opened.unanswered++ === 0) opened.unansweredSinceMs = askedAtMs;
+    throw error;
+  }
+}
+
+function seemsStuck({ unanswered, unansweredSinceMs }: GroupClient): boolean {
+  return unanswered >= unansweredMax && performance.now() - unansweredSinceMs >= unansweredMsMax;
 }
 
 /** "None" is a partition without an offset; a partition that failed is an error without its number. */
