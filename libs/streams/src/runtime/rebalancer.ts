@@ -5,6 +5,7 @@
  * 1. No partition is unassigned before every sendOffsets has called back: it reads the member epoch when it runs, and after the answer
  *    that epoch may be a newer one.
  * 2. Nothing of a task that was revoked or lost enters an epoch that is frozen afterwards.
+ * 3. Hooks hear of a rebalance when its answer is under way: one that throws keeps no partition from being taken or let go.
  */
 import { sleep } from '../core/clock.js';
 import { TallyError, errorOf } from '../core/errors.js';
@@ -37,23 +38,22 @@ export class Rebalancer implements RebalanceListener {
 
   assigned(partitions: readonly TopicPartition[]): void {
     if (partitions.length === 0) return;
-    this.environment.hooks.assigned?.(partitions);
     this.inOrder(async () => {
       await this.tasks.assign(this.admin, partitions);
       const { outgrown } = this.tasks;
       if (outgrown.length > 0) await this.closeCommitted(outgrown, 'a topic joins it');
     });
+    this.environment.hooks.assigned?.(partitions);
   }
 
   revoked(partitions: readonly TopicPartition[]): void {
     if (partitions.length === 0) return;
-    this.environment.hooks.revoked?.(partitions, false);
     this.inOrder(() => this.revoke(partitions));
+    this.environment.hooks.revoked?.(partitions, false);
   }
 
   lost(partitions: readonly TopicPartition[]): void {
     if (partitions.length === 0) return;
-    this.environment.hooks.revoked?.(partitions, true);
     this.environment.logger.warn(`Partitions were lost to other members: ${partitions.length}.`);
     // At once: what is processed from now on could not be committed any more, and must not be.
     const slots = this.tasks.slotsOf(partitions);
@@ -62,6 +62,7 @@ export class Rebalancer implements RebalanceListener {
     for (const task of tasks) task.dispatcher.abandon('its partitions were lost');
     if (tasks.some((task) => this.cycle.open.tasks.has(task))) this.cycle.openIsSpoilt = true;
     this.inOrder(() => this.lose(partitions));
+    this.environment.hooks.revoked?.(partitions, true);
   }
 
   failed(error: BrokerError): void {
