@@ -4,9 +4,8 @@
  * 1. One consume is under way at a time; assign, unassign, pause, resume and seek run only between consumes: two beside each other would
  *    deliver stale records.
  * 2. The listener is called outside of consumes, in the order of the group's events.
- * 3. The client's incremental unassign is called only as the answer to a revocation, once for all partitions named (see ownership.ts).
- * 4. The client is disconnected once, with nothing under way and no rebalance unanswered: else it hangs or crashes.
- * 5. A client that is stuck is replaced by another one, a new member. What the old one owned counts as lost, and the new one is made only when
+ * 3. A revocation is answered once for all partitions named, when the runtime has let go of them (see ownership.ts).
+ * 4. A client that is stuck is replaced by another one, a new member. What the old one owned counts as lost, and the new one is made only when
  *    the runtime has let go of all of it: so that no offsets of before are sent by a member that owns the same partitions anew.
  */
 import {
@@ -22,15 +21,11 @@ import {
   type TopicPartition,
   type TopicPartitionOffset,
 } from '@tally/streams';
-import { ClientLog } from './client-log.js';
-import { groupConsumerProperties } from './client-properties.js';
 import { consumeVerdict } from './consume-errors.js';
 import { consumeBatch } from './consuming.js';
-import { disconnectWhenIdle } from './disconnect.js';
 import { classify, errorNumbers, numberOf } from './errors.js';
+import { GroupMember, type RebalanceEvent } from './group-member.js';
 import { ListenerQueue } from './listener-queue.js';
-import { CallsInFlight, nativeCall } from './native-call.js';
-import { loadNativeModule, type NativeConsumer } from './native.js';
 import { OffsetCommits } from './offset-commits.js';
 import type { ResolvedOptions } from './options.js';
 import { type Owned, Ownership } from './ownership.js';
@@ -47,29 +42,23 @@ export class KafkaGroupConsumer implements GroupConsumer {
   readonly #group: GroupConsumerOptions;
   readonly #listener: RebalanceListener;
   readonly #name: string;
-  readonly #log: ClientLog;
   readonly #queues: QueueWatch;
-  #unfollow: () => void = () => {};
-  readonly #calls = new CallsInFlight();
   readonly #ownership = new Ownership();
   readonly #mapper = new RecordMapper();
   readonly #watch: StallWatch;
   readonly #commits: OffsetCommits;
   readonly #events: ListenerQueue;
-  #client: NativeConsumer | undefined;
+  /** Those that have not left the group yet: the one in use, and those that it has replaced. */
+  readonly #members = new Set<GroupMember>();
+  #member: GroupMember | undefined;
   /** Ends of partitions that consumes have reached and that are not counted yet. */
   #ends: TopicPartitionOffset[] = [];
   #consuming = false;
+  #seeking = 0;
   /** A short consume of this class's own, which the runtime's next call waits for. */
   #serving: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #topics: readonly string[] = [];
-  /** The client is stuck: its partitions are being let go, or have been, and the next consume makes another client. */
-  #renewal: 'lettingGo' | 'due' | undefined;
-  /** Closings of clients that were replaced. */
-  readonly #retired: Promise<void>[] = [];
-  /** What such a client still holds, until it asks for it when it closes. */
-  readonly #left = new Map<NativeConsumer, readonly TopicPartition[]>();
 
   constructor(options: ResolvedOptions, group: GroupConsumerOptions, admin: BrokerAdmin, queues: QueueWatch) {
     this.#queues = queues;
@@ -77,7 +66,6 @@ export class KafkaGroupConsumer implements GroupConsumer {
     this.#group = group;
     this.#listener = group.listener;
     this.#name = `consumer of group ${group.groupId}`;
-    this.#log = new ClientLog(options.logger, this.#name);
     this.#events = new ListenerQueue({
       logger: options.logger,
       name: this.#name,
@@ -88,10 +76,10 @@ export class KafkaGroupConsumer implements GroupConsumer {
       logger: options.logger,
       active: () => this.#ownership.active(),
       failed: (error) => this.#events.add('failed', () => this.#listener.failed(error)),
-      stuck: () => this.#giveUpClient(),
+      stuck: () => this.#giveUpMember(this.#ownership.active()),
     });
     this.#commits = new OffsetCommits({
-      commit: (offsets) => this.#open().commit(offsets),
+      commit: (offsets) => this.#open().client.commit(offsets),
       serve: () => this.#serveCommits(),
       timeoutMs: options.requestTimeoutMs,
     });
@@ -99,16 +87,15 @@ export class KafkaGroupConsumer implements GroupConsumer {
 
   async subscribe(topics: readonly string[]): Promise<void> {
     assert(topics.length > 0, 'subscribe needs a topic');
-    const client = this.#client ?? (await this.#connect());
-    this.#client = client;
     this.#topics = topics;
-    this.#subscribe(client);
+    this.#member ??= await this.#connect();
+    this.#subscribe(this.#open());
   }
 
   async consume(recordsMax: number, timeoutMs: number): Promise<ConsumedRecord[]> {
     await this.#serving?.catch(() => undefined);
-    if (this.#renewal === 'due') await this.#renewClient();
-    if (this.#renewal !== undefined) {
+    if (this.#open().isReleased) await this.#replaceMember();
+    if (this.#member?.isGivenUp === true) {
       await new Promise((resolve) => setTimeout(resolve, timeoutMs));
       return [];
     }
@@ -132,7 +119,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
   }
 
   async assign(starts: readonly TopicPartitionOffset[], options: { readonly paused: boolean }): Promise<void> {
-    const client = await this.#between('assign');
+    const member = await this.#between('assign');
     const owned = toOffsets(starts).flatMap((start) => {
       const at = this.#ownership.get(start);
       // What the group took back meanwhile is about to be revoked; adding it would be answered by an error.
@@ -141,9 +128,9 @@ export class KafkaGroupConsumer implements GroupConsumer {
     const fresh = owned.filter(({ at }) => !at.added);
     const again = owned.filter(({ at }) => at.added);
     this.#native(`Assigning partitions to the ${this.#name}`, () => {
-      if (fresh.length > 0) client.incrementalAssign(fresh.map(({ start }) => start));
+      if (fresh.length > 0) member.client.incrementalAssign(fresh.map(({ start }) => start));
       // In the same tick, so that nothing is delivered in between.
-      if (fresh.length > 0 && options.paused) client.pause(fresh.map(({ start }) => start));
+      if (fresh.length > 0 && options.paused) member.client.pause(fresh.map(({ start }) => start));
     });
     for (const { at, start } of fresh) Object.assign(at, { added: true, paused: options.paused, position: start.offset });
     if (again.length > 0) await this.seek(again.map(({ start }) => start));
@@ -154,40 +141,42 @@ export class KafkaGroupConsumer implements GroupConsumer {
   }
 
   async unassign(partitions: readonly TopicPartition[]): Promise<void> {
-    const client = await this.#between('unassign');
+    const member = await this.#between('unassign');
     this.#forgetConsumed(partitions);
     const staying = this.#ownedOf(partitions).filter((owned) => owned.added && !owned.leaving && !owned.paused);
     if (staying.length > 0) await this.pause(staying);
     if (!this.#ownership.release(partitions)) return;
-    if (this.#renewal === undefined) this.#answerLeaving(client);
-    else {
-      this.#left.set(client, this.#ownership.answered());
-      this.#renewal = 'due';
-    }
+    if (member.isGivenUp) member.release(this.#ownership.answered());
+    else this.#answerLeaving(member);
   }
 
   async pause(partitions: readonly TopicPartition[]): Promise<void> {
-    const client = await this.#between('pause');
+    const member = await this.#between('pause');
     const owned = this.#ownedOf(partitions).filter((at) => at.added);
     if (owned.length === 0) return;
-    this.#native(`Pausing partitions of the ${this.#name}`, () => client.pause(toPartitions(owned)));
+    this.#native(`Pausing partitions of the ${this.#name}`, () => member.client.pause(toPartitions(owned)));
     for (const at of owned) at.paused = true;
   }
 
   async resume(partitions: readonly TopicPartition[]): Promise<void> {
-    const client = await this.#between('resume');
+    const member = await this.#between('resume');
     const owned = this.#ownedOf(partitions).filter((at) => at.added);
     if (owned.length === 0) return;
-    this.#native(`Resuming partitions of the ${this.#name}`, () => client.resume(toPartitions(owned)));
+    this.#native(`Resuming partitions of the ${this.#name}`, () => member.client.resume(toPartitions(owned)));
     for (const at of owned) at.paused = false;
     this.#kick(owned);
   }
 
   async seek(positions: readonly TopicPartitionOffset[]): Promise<void> {
-    const client = await this.#between('seek');
+    const member = await this.#between('seek');
     this.#forgetConsumed(positions);
     const targets = toOffsets(positions).filter((at) => this.#ownership.get(at)?.added);
-    await this.#calls.track(seekAll(client, targets, this.#options.requestTimeoutMs));
+    this.#seeking++;
+    try {
+      await member.calls.track(seekAll(member.client, targets, this.#options.requestTimeoutMs));
+    } finally {
+      this.#seeking--;
+    }
     for (const target of targets) {
       const owned = this.#ownership.get(target);
       if (owned) owned.position = target.offset;
@@ -195,24 +184,22 @@ export class KafkaGroupConsumer implements GroupConsumer {
   }
 
   async commitOffsets(offsets: readonly OffsetToCommit[]): Promise<void> {
-    this.#open();
-    await this.#calls.track(this.#commits.commit(offsets));
+    await this.#open().calls.track(this.#commits.commit(offsets));
   }
 
   close(): Promise<void> {
-    this.#unfollow();
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   /**
-   * The connected client, for sending offsets of partitions that the group gave to this member.
+   * The member, for sending offsets of partitions that the group gave to it. Its client must not close before they have been answered.
    * @throws BrokerError of kind `staleMember`
    */
-  memberFor(partitions: readonly TopicPartition[]): NativeConsumer {
-    const client = this.#client;
+  memberFor(partitions: readonly TopicPartition[]): GroupMember {
+    const member = this.#member;
     const missing = partitions.find((at) => this.#ownership.get(at) === undefined);
-    if (client?.isConnected() && this.#closing === undefined && missing === undefined) return client;
+    if (member?.client.isConnected() && this.#closing === undefined && missing === undefined) return member;
     throw new BrokerError({
       code: 'STALE_MEMBER',
       kind: 'staleMember',
@@ -221,159 +208,115 @@ export class KafkaGroupConsumer implements GroupConsumer {
     });
   }
 
-  /** Holds back `close` until the call has ended: the native side would read a consumer that is gone. */
-  whileOpen<T>(call: Promise<T>): Promise<T> {
-    return this.#calls.track(call);
-  }
-
-  async #connect(): Promise<NativeConsumer> {
-    const properties = groupConsumerProperties(this.#options, this.#group);
-    const client = new (loadNativeModule().KafkaConsumer)({
-      ...properties,
-      rebalance_cb: (event: unknown, partitions: readonly TopicPartition[]) => this.#rebalanced(client, event, partitions),
-      offset_commit_cb: (error: unknown) => {
-        if (client === this.#client) this.#commits.answered(error);
-      },
+  async #connect(): Promise<GroupMember> {
+    const member = new GroupMember({
+      options: this.#options,
+      group: this.#group,
+      queues: this.#queues,
+      rebalanced: (from, event, partitions) => this.#rebalanced(from, event, partitions),
+      committed: (error) => this.#commits.answered(error),
+      endReached: (end) => this.#ends.push(end),
     });
-    this.#log.listen(client);
-    client.on('partition.eof', (end) => {
-      if (client === this.#client) this.#ends.push(end);
-    });
-    client.setDefaultIsTimeoutOnlyForFirstMessage(true);
-    const connected = nativeCall<unknown>(
-      (thrown) => classify(thrown, 'connect', `Connecting the ${this.#name} to ${this.#options.brokers}`),
-      (callback) => client.connect({ allTopics: false, timeout: this.#options.requestTimeoutMs }, callback),
-    );
-    await this.#calls.track(connected);
-    this.#unfollow();
-    this.#unfollow = this.#queues.follow(client);
-    return client;
-  }
-
-  #subscribe(client: NativeConsumer): void {
+    this.#members.add(member);
     try {
-      client.subscribe([...this.#topics]);
-    } catch (thrown) {
-      throw this.#failure(thrown, `Subscribing the ${this.#name}`);
+      await member.connect();
+      return member;
+    } catch (error) {
+      this.#members.delete(member);
+      throw error;
     }
   }
 
+  #subscribe(member: GroupMember): void {
+    this.#native(`Subscribing the ${this.#name}`, () => member.subscribe(this.#topics));
+  }
+
   /** A client that brings nothing would not hear either that its partitions are somebody else's by now. */
-  #giveUpClient(): void {
-    if (this.#closing !== undefined || this.#renewal !== undefined || this.#ownership.answerDue) return;
-    const partitions = this.#ownership.all().map(({ topic, partition }) => ({ topic, partition }));
+  #giveUpMember(silent: readonly TopicPartition[]): void {
+    const member = this.#member;
+    if (!member || member.isGivenUp || this.#closing !== undefined || this.#ownership.answerDue) return;
     this.#options.logger.warn(
-      `The ${this.#name} brings nothing although there are records, and is replaced by a new member: its partitions count as lost.`,
+      `The ${this.#name} brings nothing of ${silent.map(partitionName).join(', ')} although there are records, and is replaced by a new member: ` +
+        'all of its partitions count as lost.',
     );
-    this.#renewal = 'lettingGo';
+    const partitions = this.#ownership.all().map(({ topic, partition }) => ({ topic, partition }));
+    member.giveUp();
     this.#ownership.leaving(partitions);
     this.#events.add('lost', () => this.#listener.lost(partitions));
   }
 
   /** Between two consumes, when the runtime has let go of everything. */
-  async #renewClient(): Promise<void> {
+  async #replaceMember(): Promise<void> {
     const old = this.#open();
-    const client = await this.#connect();
-    // What closes meanwhile closes the old one.
-    if (this.#closing !== undefined) return this.#retire(client);
-    this.#client = client;
-    this.#renewal = undefined;
+    const member = await this.#connect();
+    // What closes meanwhile closes both.
+    if (this.#closing !== undefined) return;
+    try {
+      this.#subscribe(member);
+    } catch (error) {
+      this.#retire(member);
+      throw error;
+    }
+    this.#member = member;
     this.#retire(old);
-    this.#subscribe(client);
-  }
-
-  /** Of a client that is, or is about to be, replaced. */
-  #answerForRetired(client: NativeConsumer, event: unknown): void {
-    const left = this.#left.get(client) ?? [];
-    if (numberOf(event) === errorNumbers.assignPartitions) this.#tryToAnswer(() => client.incrementalAssign([]));
-    else this.#tryToAnswer(() => client.incrementalUnassign(left));
-    this.#left.delete(client);
   }
 
   /** In the background: a client that is stuck may not answer any more. */
-  #retire(client: NativeConsumer): void {
-    const closed = disconnectWhenIdle({
-      name: `${this.#name} that was stuck`,
-      client: () => client,
-      calls: this.#calls,
-      timeoutMs: this.#options.closeTimeoutMs,
-      logger: this.#options.logger,
-      disconnect: (callback) => client.disconnect(callback),
-    });
-    this.#retired.push(closed);
+  #retire(member: GroupMember): void {
+    void member.close(() => []).finally(() => this.#members.delete(member));
   }
 
   async #consume(recordsMax: number, timeoutMs: number): Promise<ConsumedRecord[]> {
-    const client = this.#open();
+    const member = this.#open();
     assert(!this.#consuming, `two consumes at once on the ${this.#name}`);
     this.#consuming = true;
     try {
-      const batch = await this.#calls.track(consumeBatch(client, recordsMax, timeoutMs));
-      return 'thrown' in batch ? await this.#consumeFailed(batch.thrown) : this.#mapper.map(batch.messages);
+      const batch = await member.calls.track(consumeBatch(member.client, recordsMax, timeoutMs));
+      return 'thrown' in batch ? await this.#consumeFailed(member, batch.thrown) : this.#mapper.map(batch.messages);
     } finally {
       this.#consuming = false;
       this.#events.deliver();
     }
   }
 
-  async #consumeFailed(thrown: unknown): Promise<ConsumedRecord[]> {
-    if (numberOf(thrown) === errorNumbers.fatal) await this.#log.fatalReasonHeard();
-    const verdict = consumeVerdict(thrown, { name: this.#name, fatalReason: this.#log.fatalReason, lastError: this.#log.lastError });
+  async #consumeFailed({ log }: GroupMember, thrown: unknown): Promise<ConsumedRecord[]> {
+    if (numberOf(thrown) === errorNumbers.fatal) await log.fatalReasonHeard();
+    const verdict = consumeVerdict(thrown, { name: this.#name, fatalReason: log.fatalReason, lastError: log.lastError });
     if (verdict.report) throw verdict.error;
     this.#options.logger.warn(verdict.error.message);
-    if (verdict.error.brokerCode === errorNumbers.autoOffsetReset) void this.#calls.track(this.#watch.suspect());
+    if (verdict.error.brokerCode === errorNumbers.autoOffsetReset) void this.#watch.suspect();
     return [];
   }
 
-  /** Called by the client on the main thread, while a consume or the close is under way, and now and then when it has closed. */
-  #rebalanced(client: NativeConsumer, event: unknown, partitions: readonly TopicPartition[]): void {
-    if (client !== this.#client || this.#renewal !== undefined) return this.#answerForRetired(client, event);
-    const list = partitions.map(({ topic, partition }) => ({ topic, partition }));
-    const isAssignment = numberOf(event) === errorNumbers.assignPartitions;
-    if (!isAssignment) this.#ownership.leaving(list);
-    if (this.#closing !== undefined) {
-      const known = this.#ownership.answered();
-      return this.#tryToAnswer(() => client.incrementalUnassign(known));
+  #rebalanced(member: GroupMember, event: RebalanceEvent, partitions: readonly TopicPartition[]): void {
+    if (event === 'assigned') this.#ownership.granted(partitions);
+    else {
+      this.#ownership.leaving(partitions);
+      if (!this.#ownership.answerDue) this.#answerLeaving(member);
     }
-    if (isAssignment) {
-      this.#ownership.granted(list);
-      this.#native(`Taking partitions into the ${this.#name}`, () => client.incrementalAssign([]));
-      if (list.length > 0) this.#events.add('assigned', () => this.#listener.assigned(list));
-    } else {
-      // Only in here the client tells a loss from a revocation.
-      const lost = client.assignmentLost();
-      if (!this.#ownership.answerDue) this.#answerLeaving(client);
-      const what = lost ? 'lost' : 'revoked';
-      if (list.length > 0) this.#events.add(what, () => this.#listener[what](list));
-    }
+    if (partitions.length > 0) this.#events.add(event, () => this.#listener[event](partitions));
   }
 
-  /**
-   * A client that closes takes a release for the answer to anything. One that has closed takes nothing any more, and to ask it whether its
-   * partitions were lost would crash the process: the event was on its way to this thread meanwhile.
-   */
-  #tryToAnswer(answer: () => void): void {
-    try {
-      answer();
-    } catch (thrown) {
-      this.#options.logger.debug(`A rebalance came when the ${this.#name} had closed: ${String(thrown)}`);
-    }
-  }
-
-  #answerLeaving(client: NativeConsumer): void {
+  #answerLeaving(member: GroupMember): void {
     const leaving = this.#ownership.answered();
-    this.#native(`Letting partitions of the ${this.#name} go`, () => client.incrementalUnassign(leaving));
+    this.#native(`Letting partitions of the ${this.#name} go`, () => member.letGo(leaving));
     // The client had paused all partitions until this answer.
-    if (this.#closing === undefined) this.#kick(this.#ownership.active());
+    this.#kick(this.#ownership.active());
   }
 
   /** Commits are answered only while the client is polled. Between consumes a short one does it; a record it brings is kept. */
   async #serveCommits(): Promise<void> {
-    if (this.#consuming) {
+    // Calls that have waited for the last one run first.
+    await new Promise(setImmediate);
+    if (this.#consuming || this.#seeking > 0 || this.#member?.isReleased === true) {
       await new Promise((resolve) => setTimeout(resolve, servePollMs));
       return;
     }
-    this.#serving = this.#consume(1, servePollMs).then((records) => this.#commits.stash(records));
+    const member = this.#open();
+    this.#serving = this.#consume(1, servePollMs).then((records) => {
+      // A member in its place reads them anew.
+      if (!member.isGivenUp) this.#commits.stash(records);
+    });
     try {
       await this.#serving;
     } finally {
@@ -398,22 +341,22 @@ export class KafkaGroupConsumer implements GroupConsumer {
   }
 
   #kick(partitions: readonly Owned[]): void {
-    const client = this.#client;
-    if (client && partitions.length > 0)
-      void this.#calls.track(
+    const member = this.#member;
+    if (member && partitions.length > 0)
+      void member.calls.track(
         kickFetchers(
-          client,
+          member.client,
           partitions.filter((at) => !at.paused),
         ),
       );
   }
 
-  #open(): NativeConsumer {
-    if (this.#client !== undefined && this.#closing === undefined) return this.#client;
+  #open(): GroupMember {
+    if (this.#member !== undefined && this.#closing === undefined) return this.#member;
     throw new BrokerError({ code: 'CONSUMER_CLOSED', kind: 'closed', message: `The ${this.#name} is not open.` });
   }
 
-  async #between(call: string): Promise<NativeConsumer> {
+  async #between(call: string): Promise<GroupMember> {
     await this.#serving?.catch(() => undefined);
     assert(!this.#consuming, `${call} on the ${this.#name} while a consume is under way`);
     return this.#open();
@@ -423,27 +366,16 @@ export class KafkaGroupConsumer implements GroupConsumer {
     try {
       call();
     } catch (thrown) {
-      throw this.#failure(thrown, doing);
+      throw classify(thrown, 'consume', doing);
     }
   }
 
-  #failure(thrown: unknown, doing: string): BrokerError {
-    return classify(thrown, 'consume', doing);
+  async #close(): Promise<void> {
+    await Promise.all([...this.#members].map((member) => member.close(() => (member === this.#member ? this.#letAllGo() : []))));
   }
 
-  async #close(): Promise<void> {
-    const client = this.#client;
-    await disconnectWhenIdle({
-      name: this.#name,
-      client: () => client,
-      calls: this.#calls,
-      timeoutMs: this.#options.closeTimeoutMs,
-      logger: this.#options.logger,
-      before: () => {
-        if (client && this.#ownership.answerDue) this.#answerLeaving(client);
-      },
-      disconnect: (callback) => client?.disconnect(callback),
-    });
-    await Promise.all(this.#retired);
+  #letAllGo(): readonly TopicPartition[] {
+    this.#ownership.leaving(this.#ownership.all());
+    return this.#ownership.answered();
   }
 }

@@ -11,6 +11,8 @@ export interface Closing {
   readonly calls: CallsInFlight;
   readonly timeoutMs: number;
   readonly logger: Logger;
+  /** What it means for others when the client cannot be disconnected, for the log. */
+  readonly meaning?: string;
   /** What has to be done first, with nothing else under way. */
   readonly before?: () => Promise<void> | void;
   readonly disconnect: (callback: Callback<unknown>) => void;
@@ -22,10 +24,11 @@ export interface Closing {
  */
 export async function disconnectWhenIdle(closing: Closing): Promise<void> {
   const { name, logger, timeoutMs } = closing;
+  const meaning = closing.meaning === undefined ? '' : ` ${closing.meaning}`;
   const idle = await closing.calls.idle(timeoutMs);
   if (closing.client()?.isConnected() !== true) return;
   if (!idle) {
-    logger.error(`The ${name} is left behind: a call has not answered within ${timeoutMs} ms.`);
+    logger.error(`The ${name} is left behind: a call has not answered within ${timeoutMs} ms.${meaning}`);
     return;
   }
   await closing.before?.();
@@ -38,5 +41,5 @@ export async function disconnectWhenIdle(closing: Closing): Promise<void> {
     }
   });
   if (await settledWithin(disconnected, timeoutMs)) return;
-  logger.error(`The ${name} did not disconnect within ${timeoutMs} ms and is left behind.`);
+  logger.error(`The ${name} did not disconnect within ${timeoutMs} ms and is left behind.${meaning}`);
 }

@@ -133,8 +133,11 @@ export class KafkaTransactionalProducer extends NativeRecordSender implements Tr
     await this.#exclusively('sendOffsets', () =>
       this.#explained(
         this.#answered(
-          consumer.whileOpen(
-            this.#call('sendOffsets', (client, callback) => client.sendOffsetsToTransaction(list, member, this.#callTimeoutMs, callback)),
+          // Held back until then is the closing of the member: the native side would read a consumer that is gone.
+          member.calls.track(
+            this.#call('sendOffsets', (client, callback) =>
+              client.sendOffsetsToTransaction(list, member.client, this.#callTimeoutMs, callback),
+            ),
           ),
         ),
       ),
