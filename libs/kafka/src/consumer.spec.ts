@@ -10,6 +10,7 @@ type Rebalanced = (event: { readonly code: number }, partitions: readonly TopicP
 
 interface Watched {
   readonly stuck: (silent: readonly TopicPartition[]) => void;
+  readonly rouse: (silent: readonly TopicPartition[]) => void;
 }
 
 const { clients, watches, FakeClient } = await vi.hoisted(async () => {
@@ -98,7 +99,7 @@ async function owning() {
     both.map((each) => ({ ...each, offset: 5 })),
     { paused: false },
   );
-  const { stuck } = watches.at(-1) as Watched;
+  const { stuck, rouse } = watches.at(-1) as Watched;
   /** As it happens while the runtime reads. */
   const giveUp = async (): Promise<void> => {
     const consuming = consumer.consume(10, 1);
@@ -107,7 +108,7 @@ async function owning() {
     client.consuming?.(undefined, []);
     await consuming;
   };
-  return { consumer, client, errors, told, stuck, giveUp };
+  return { consumer, client, errors, told, stuck, rouse, giveUp };
 }
 
 beforeEach(() => void clients.splice(0));
@@ -223,6 +224,17 @@ describe('a consumer whose client is stuck', () => {
     clients[1]?.consuming?.(undefined, [{ ...record, offset: 6 }]);
     expect((await again).map(({ offset }) => offset)).toEqual([6]);
     await consumer.close();
+  });
+
+  it('first has it read on from where it is, so that it reports ends which were missed', async () => {
+    const { client, rouse } = await owning();
+    rouse(both);
+    expect([client.pause.mock.calls, client.resume.mock.calls]).toEqual([[[both]], [[both]]]);
+    client.pause.mockImplementation(() => {
+      throw new Error('Client is disconnected');
+    });
+    rouse(both);
+    expect(client.resume).toHaveBeenCalledOnce();
   });
 });
 

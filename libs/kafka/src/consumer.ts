@@ -75,8 +75,10 @@ export class KafkaGroupConsumer implements GroupConsumer {
       admin,
       logger: options.logger,
       active: () => this.#ownership.active(),
+      isHeld: () => this.#ownership.answerDue,
       failed: (error) => this.#events.add('failed', () => this.#listener.failed(error)),
-      stuck: () => this.#giveUpMember(this.#ownership.active()),
+      rouse: (silent) => this.#rouse(silent),
+      stuck: (silent) => this.#giveUpMember(silent),
     });
     this.#commits = new OffsetCommits({
       commit: (offsets) => this.#open().client.commit(offsets),
@@ -229,6 +231,18 @@ export class KafkaGroupConsumer implements GroupConsumer {
 
   #subscribe(member: GroupMember): void {
     this.#native(`Subscribing the ${this.#name}`, () => member.subscribe(this.#topics));
+  }
+
+  /** Read on from where they are, partitions report their ends again: with an error of another one a consume may have dropped such a report. */
+  #rouse(silent: readonly Owned[]): void {
+    const { client } = this.#open();
+    try {
+      client.pause(toPartitions(silent));
+      client.resume(toPartitions(silent));
+    } catch (thrown) {
+      this.#options.logger.debug(`Partitions of the ${this.#name} could not be roused: ${String(thrown)}`);
+    }
+    this.#kick(silent);
   }
 
   /** A client that brings nothing would not hear either that its partitions are somebody else's by now. */

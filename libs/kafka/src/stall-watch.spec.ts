@@ -5,37 +5,53 @@ import { StallWatch } from './stall-watch.js';
 
 function watching(partitions: Owned[], log: Readonly<Record<number, readonly [earliest: number, end: number, stable?: number]>>) {
   const failures: BrokerError[] = [];
-  const stuck = vi.fn<() => void>();
+  const stuck = vi.fn<(silent: readonly TopicPartition[]) => void>();
+  const rouse = vi.fn<(silent: readonly TopicPartition[]) => void>();
   let isAway = false;
+  let isHeld = false;
+  let answering: Promise<void> | undefined;
   let nowMs = 0;
   let asked = 0;
-  const listOffsets = (list: readonly TopicPartition[], spec: OffsetSpec) => {
+  const listOffsets = async (list: readonly TopicPartition[], spec: OffsetSpec) => {
     asked++;
-    if (isAway) return Promise.reject(new Error('the broker is away'));
-    return Promise.resolve(
-      list.map(({ topic, partition }) => {
-        const [earliest = 0, end = 0, stable = end] = log[partition] ?? [];
-        return { topic, partition, offset: { earliest, highWatermark: end, lastStable: stable }[spec] };
-      }),
-    );
+    await answering;
+    if (isAway) throw new Error('the broker is away');
+    return list.map(({ topic, partition }) => {
+      const [earliest = 0, end = 0, stable = end] = log[partition] ?? [];
+      return { topic, partition, offset: { earliest, highWatermark: end, lastStable: stable }[spec] };
+    });
   };
   const watch = new StallWatch({
     admin: { listOffsets } as unknown as BrokerAdmin,
     logger: silentLogger,
     active: () => partitions,
+    isHeld: () => isHeld,
     failed: (error) => void failures.push(error),
+    rouse,
     stuck,
     nowMs: () => nowMs,
   });
-  const later = async (): Promise<void> => {
-    nowMs += 10_001;
+  const tick = (afterMs: number): void => {
+    nowMs += afterMs;
     watch.tick();
+  };
+  const later = async (): Promise<void> => {
+    tick(10_001);
     await watch.settled();
+  };
+  /** The broker answers when the returned function is called. */
+  const holdAnswers = (): (() => void) => {
+    let answer: () => void = () => {};
+    answering = new Promise((resolve) => (answer = resolve));
+    return answer;
+  };
+  const hold = (is: boolean): void => {
+    isHeld = is;
   };
   const away = (is: boolean): void => {
     isAway = is;
   };
-  return { watch, failures, stuck, later, away, asked: () => asked };
+  return { watch, failures, rouse, stuck, tick, later, away, hold, holdAnswers, asked: () => asked };
 }
 
 const owned = (partition: number, position: number): Owned => ({
@@ -69,8 +85,91 @@ describe('the watch over silent partitions', () => {
     for (let checks = 0; checks < 3; checks++) await later();
     expect(stuck).not.toHaveBeenCalled();
     await later();
-    expect(stuck).toHaveBeenCalledOnce();
+    expect(stuck.mock.calls).toEqual([[[expect.objectContaining({ partition: 1 })]]]);
     expect(failures).toEqual([]);
+  });
+
+  it('says so of one partition while others go on, but only after minutes', async () => {
+    const moving = owned(0, 0);
+    const { stuck, later } = watching([moving, owned(1, 5)], { 0: [0, 900], 1: [0, 9] });
+    for (let checks = 0; checks < 30; checks++) {
+      moving.position = checks;
+      await later();
+    }
+    expect(stuck).not.toHaveBeenCalled();
+    moving.position = 100;
+    await later();
+    expect(stuck.mock.calls).toEqual([[[expect.objectContaining({ partition: 1 })]]]);
+  });
+
+  it('counts checks that an outage has held up once, and not right behind one another', async () => {
+    const { watch, stuck, tick, holdAnswers, asked } = watching([owned(0, 5)], { 0: [0, 9] });
+    tick(10_001);
+    await watch.settled();
+    const answer = holdAnswers();
+    for (let ticks = 0; ticks < 20; ticks++) tick(10_001);
+    expect(asked()).toBe(1);
+    answer();
+    await watch.settled();
+    for (let ticks = 0; ticks < 19; ticks++) {
+      tick(1_000);
+      await watch.settled();
+      expect(stuck).not.toHaveBeenCalled();
+    }
+    for (let ticks = 0; ticks < 2; ticks++) {
+      tick(1_000);
+      await watch.settled();
+    }
+    expect(stuck).toHaveBeenCalledOnce();
+  });
+
+  it('counts nothing while a rebalance waits for its answer, nor what was counted before', async () => {
+    const { watch, stuck, tick, later, hold, holdAnswers } = watching([owned(0, 5)], { 0: [0, 9] });
+    for (let rounds = 0; rounds < 4; rounds++) {
+      for (let checks = 0; checks < 3; checks++) await later();
+      hold(true);
+      for (let ticks = 0; ticks < 5; ticks++) await later();
+      hold(false);
+    }
+    for (let checks = 0; checks < 3; checks++) await later();
+    // Nor one that was under way.
+    const answer = holdAnswers();
+    tick(10_001);
+    hold(true);
+    watch.tick();
+    hold(false);
+    answer();
+    await watch.settled();
+    for (let checks = 0; checks < 3; checks++) await later();
+    expect(stuck).not.toHaveBeenCalled();
+  });
+
+  it('first rouses partitions whose end may have been missed, between two consumes', async () => {
+    const [missed, moving] = [owned(0, 5), owned(1, 0)];
+    const { rouse, stuck, tick, later } = watching([missed, moving], { 0: [0, 6], 1: [0, 99] });
+    for (let checks = 0; checks < 3; checks++) {
+      moving.position = checks;
+      await later();
+    }
+    expect(rouse).not.toHaveBeenCalled();
+    tick(1);
+    expect(rouse.mock.calls).toEqual([[[missed]]]);
+    missed.position = 6;
+    for (let checks = 0; checks < 40; checks++) {
+      moving.position = 10 + checks;
+      await later();
+    }
+    expect(rouse).toHaveBeenCalledOnce();
+    expect(stuck).not.toHaveBeenCalled();
+  });
+
+  it('rouses no partition that has been paused meanwhile', async () => {
+    const partitions = [owned(0, 5)];
+    const { rouse, tick, later } = watching(partitions, { 0: [0, 9] });
+    for (let checks = 0; checks < 3; checks++) await later();
+    partitions.length = 0;
+    tick(1);
+    expect(rouse).not.toHaveBeenCalled();
   });
 
   it('does not say so while something comes, while nothing may be read, or right after the broker was away', async () => {
