@@ -61,9 +61,10 @@ describe('traps of consuming', () => {
         const member = await scene.member([topic]);
         await member.holds(2, { paused: true });
         await member.consumer.resume(range(topic, 2));
-        // It stays in the group, and fetches nothing.
+        // It stays in the group, and fetches nothing, whatever it is told.
         const stuck = spy.mock.contexts.at(-1) as Kafka.KafkaConsumer;
         stuck.pause(range(topic, 2));
+        vi.spyOn(stuck, 'resume').mockImplementation(() => stuck);
         const untilMs = performance.now() + 90_000;
         while (!member.history.some((line) => line.startsWith('lost')) && performance.now() < untilMs) await member.consume();
         // As long as not all of it was let go there is no new member.
@@ -83,6 +84,48 @@ describe('traps of consuming', () => {
         });
       } finally {
         spy.mockRestore();
+      }
+    }),
+  );
+
+  it(
+    'counts an end that it has missed, when it has waited for records which do not come',
+    scenario(create, async (scene) => {
+      const topic = await scene.topic();
+      await scene.write(topic, [value('one')]);
+      await scene.settledEnds(topic);
+      // As an error does that a consume meets behind it.
+      // eslint-disable-next-line typescript/unbound-method -- called with the client that it belongs to
+      const emit = Kafka.KafkaConsumer.prototype.emit as (...words: unknown[]) => boolean;
+      let missed = 0;
+      const spy = vi.spyOn(Kafka.KafkaConsumer.prototype, 'emit').mockImplementation(function (this: unknown, ...words: unknown[]) {
+        return words[0] === 'partition.eof' && missed++ === 0 ? true : Reflect.apply(emit, this, words);
+      });
+      const now = performance.now.bind(performance);
+      let aheadMs = 0;
+      const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+      try {
+        const member = await scene.member([topic]);
+        await member.holds(1);
+        await member.receives(1);
+        await scene.until('the end is missed', async () => {
+          await member.consume();
+          return missed > 0;
+        });
+        for (let checks = 0; checks < 3; checks++) {
+          expect(member.consumer.position({ topic, partition: 0 })).toBe(1);
+          aheadMs += 10_001;
+          for (let turns = 0; turns < 10; turns++) await member.consume();
+        }
+        await scene.until('the end is counted', async () => {
+          await member.consume();
+          return member.consumer.position({ topic, partition: 0 }) === 2;
+        });
+        expect(member.records).toEqual([]);
+        expect(member.history).toEqual([`assigned ${topic}/0`]);
+      } finally {
+        spy.mockRestore();
+        clock.mockRestore();
       }
     }),
   );
