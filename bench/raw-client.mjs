@@ -72,7 +72,11 @@ async function consumeLoop() {
     next = consume();
     for (const message of messages) waiting.push(message);
     if (state.transactionOpen) await produceWaiting();
-    while (waiting.length > waitingRecordsMax && !state.stopping) await sleep(1);
+    // Nobody else produces what waits.
+    while (waiting.length > waitingRecordsMax && !state.stopping) {
+      await sleep(1);
+      if (state.transactionOpen) await produceWaiting();
+    }
   }
   await next;
 }
