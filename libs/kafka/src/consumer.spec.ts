@@ -189,6 +189,16 @@ describe('a consumer whose client is stuck', () => {
     await consumer.close();
   });
 
+  it('hears from it what it has committed, as long as the runtime has not let go', async () => {
+    const { consumer, client, stuck } = await owning();
+    const committing = consumer.commitOffsets([{ ...at(0), offset: 6, metadata: '' }]);
+    await vi.waitFor(() => expect(client.consuming).toBeDefined());
+    stuck(both);
+    client.committed();
+    client.consuming?.(undefined, []);
+    await expect(committing).resolves.toBeUndefined();
+  });
+
   it('keeps no record of it that comes while offsets are committed', async () => {
     const { consumer, client, stuck } = await owning();
     const record = { ...at(0), offset: 5, timestamp: 1, key: null, value: null };

@@ -52,7 +52,8 @@ export class GroupMember {
       ...groupConsumerProperties(parts.options, parts.group),
       rebalance_cb: (event: unknown, partitions: readonly TopicPartition[]) => this.#rebalanced(event, partitions),
       offset_commit_cb: (error: unknown) => {
-        if (!this.#isGivenUp) parts.committed(error);
+        // Of one that is given up too: until it is released, the runtime waits for what it has asked.
+        if (!this.isReleased) parts.committed(error);
       },
     });
     this.log.listen(this.client);

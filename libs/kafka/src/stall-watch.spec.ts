@@ -102,6 +102,25 @@ describe('the watch over silent partitions', () => {
     expect(stuck.mock.calls).toEqual([[[expect.objectContaining({ partition: 1 })]]]);
   });
 
+  it('waits twice as long for a client that is silent where the last one was, and no longer where another was', async () => {
+    const partition = owned(0, 5);
+    const { stuck, later } = watching([partition], { 0: [0, 9] });
+    const checksUntilStuck = async (): Promise<number> => {
+      stuck.mockClear();
+      let checks = 0;
+      for (; stuck.mock.calls.length === 0; checks++) await later();
+      return checks;
+    };
+    const first = await checksUntilStuck();
+    // The first check only sees where the partition stands.
+    const counted = first - 1;
+    expect(await checksUntilStuck()).toBe(1 + counted * 2);
+    expect(await checksUntilStuck()).toBe(1 + counted * 4);
+    (partition as { position: number }).position = 6;
+    expect(await checksUntilStuck()).toBe(first);
+    expect(await checksUntilStuck()).toBe(1 + counted * 2);
+  });
+
   it('counts checks that an outage has held up once, and not right behind one another', async () => {
     const { watch, stuck, tick, holdAnswers, asked } = watching([owned(0, 5)], { 0: [0, 9] });
     tick(10_001);

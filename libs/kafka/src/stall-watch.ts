@@ -12,6 +12,8 @@ const intervalMs = 10_000;
 const checksUntilStuck = 3;
 /** The same while other partitions go on: one partition is a weaker sign, and a new member interrupts them all. */
 const checksUntilStuckBesideOthers = 30;
+/** Where a new member has met the same silence, the next one is waited for twice as long, up to so many times: it helps as little. */
+const patienceMax = 64;
 /** A partition that waits is roused at its second check, and then now and again: all that is missing may be the report of its end. */
 const isRousing = (checks: number): boolean => checks % 10 === 2;
 
@@ -44,6 +46,9 @@ export class StallWatch {
   readonly #waitingChecks = new Map<string, number>();
   /** Partitions to be roused before the next consume. */
   #drowsy: readonly Owned[] = [];
+  /** Where partitions stood when they last counted as stuck, and by how much later they do when they stand there still. */
+  #stuckAt: ReadonlyMap<string, number | undefined> = new Map();
+  #patience = 1;
   #checking: Promise<void> | undefined;
   #isSuspected = false;
 
@@ -141,8 +146,12 @@ export class StallWatch {
     this.#idleChecks = isAllSilent && waiting.length > 0 ? this.#idleChecks + 1 : 0;
     const countOf = (owned: Owned): number => counts.get(partitionName(owned)) ?? 0;
     this.#drowsy = waiting.filter((owned) => isRousing(countOf(owned)));
-    const stuck = this.#idleChecks < checksUntilStuck ? waiting.filter((owned) => countOf(owned) >= checksUntilStuckBesideOthers) : waiting;
+    const patienceFor = (owned: Owned): number => (this.#stuckAt.get(partitionName(owned)) === owned.position ? this.#patience : 1);
+    const isIdle = waiting.some((owned) => this.#idleChecks >= checksUntilStuck * patienceFor(owned));
+    const stuck = waiting.filter((owned) => isIdle || countOf(owned) >= checksUntilStuckBesideOthers * patienceFor(owned));
     if (stuck.length === 0) return;
+    this.#patience = stuck.every((owned) => patienceFor(owned) === this.#patience) ? Math.min(this.#patience * 2, patienceMax) : 2;
+    this.#stuckAt = new Map(stuck.map((owned) => [partitionName(owned), owned.position]));
     this.#beginAnew();
     this.#parts.stuck(stuck);
   }

@@ -54,14 +54,14 @@ export class Rebalancer implements RebalanceListener {
 
   lost(partitions: readonly TopicPartition[]): void {
     if (partitions.length === 0) return;
-    this.environment.logger.warn(`Partitions were lost to other members: ${partitions.length}.`);
-    // At once: what is processed from now on could not be committed any more, and must not be.
+    // At once, and before anything that is another's code: what is processed from now on could not be committed any more, and must not be.
     const slots = this.tasks.slotsOf(partitions);
     this.tasks.halt(slots);
     const tasks = slots.flatMap(({ task }) => task ?? []);
-    for (const task of tasks) task.dispatcher.abandon('its partitions were lost');
     if (tasks.some((task) => this.cycle.open.tasks.has(task))) this.cycle.openIsSpoilt = true;
     this.inOrder(() => this.lose(partitions));
+    for (const task of tasks) task.dispatcher.abandon('its partitions were lost');
+    this.environment.logger.warn(`Partitions were lost to other members: ${partitions.length}.`);
     this.environment.hooks.revoked?.(partitions, true);
   }
 

@@ -18,8 +18,6 @@ export interface Serde<T> extends Serializer<T> {
   readonly deserialize: (bytes: Uint8Array) => T;
   /** Every value has one form only: what was deserialized serializes to the same bytes. */
   readonly isExact?: boolean;
-  /** Values are strings, and their bytes are their UTF-8 form. */
-  readonly isText?: boolean;
   /** Where all values have the same number of bytes. */
   readonly fixed?: FixedForm<T>;
   /** What tells apart two serdes of one name, for example the schema of `json(schema)`. Compared by identity. */

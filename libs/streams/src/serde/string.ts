@@ -8,7 +8,6 @@ import { decodeUtf8, encodeUtf8 } from './utf8.js';
 const serde: Serde<string> = Object.freeze({
   name: 'string',
   isExact: true,
-  isText: true,
   serialize(value: string) {
     if (typeof value !== 'string') throw refusedValue('string', value, 'a string is needed');
     return encodeUtf8('string', value);

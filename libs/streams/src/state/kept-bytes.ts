@@ -2,18 +2,27 @@
  * Small arrays that stay for long. Node's own pool mixes them with arrays that live for a moment, and each that stays keeps its whole slab of
  * 8 kB: here a slab holds nothing else, and is small.
  */
+import { markAsUntransferable } from 'node:worker_threads';
+
 const slabBytes = 1024;
 /** Larger ones have memory of their own. */
 const slicedBytesMax = slabBytes / 4;
 
-let slab = Buffer.allocUnsafeSlow(slabBytes);
+let slab = newSlab();
 let used = 0;
+
+/** Who is given one of its slices must not be able to send all of it to another thread. */
+function newSlab(): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(slabBytes);
+  markAsUntransferable(bytes.buffer);
+  return bytes;
+}
 
 /** An array whose contents the caller writes, all of them. */
 export function keptBytes(length: number): Buffer {
   if (length > slicedBytesMax) return Buffer.allocUnsafeSlow(length);
   if (used + length > slabBytes) {
-    slab = Buffer.allocUnsafeSlow(slabBytes);
+    slab = newSlab();
     used = 0;
   }
   const bytes = slab.subarray(used, used + length);
@@ -21,12 +30,10 @@ export function keptBytes(length: number): Buffer {
   return bytes;
 }
 
-/** The array itself where that is what `keptBytes` gives, or keeps little more than itself alive; else a copy. */
+/** A copy of a small array, which may be a slice of anything; a large one itself, unless it is a slice of more than twice its bytes. */
 export function keep(bytes: Uint8Array): Uint8Array {
   const { length } = bytes;
-  const heldBytes = bytes.buffer.byteLength;
-  // Many small arrays with memory of their own cost more than their bytes.
-  if (length > slicedBytesMax ? heldBytes <= 2 * length : heldBytes === slabBytes) return bytes;
+  if (length > slicedBytesMax && bytes.buffer.byteLength <= 2 * length) return bytes;
   const copy = keptBytes(length);
   copy.set(bytes);
   return copy;

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { double } from '../serde/double.js';
 import { int64 } from '../serde/int64.js';
 import type { Serde } from '../serde/serde.js';
 import { string } from '../serde/string.js';
@@ -104,6 +105,16 @@ describe('a map key', () => {
     );
   });
 
+  it('follows a serde that is made of the one of text', () => {
+    const lower: Serde<string> = { ...string(), name: 'lower', serialize: (key) => Buffer.from(key.toLowerCase()) };
+    expect(keyValueCodec(definition(lower, text)).mapKey('ABC')).toBe('\u0001abc');
+  });
+
+  it('tells 0 from -0 where the serde does', () => {
+    const codec = keyValueCodec(definition(double(), text));
+    expect([codec.mapKey(0), codec.mapKey(-0), codec.mapKey(0)].map((key) => keyOfMapKey(key)[1])).toEqual([0, 0x80, 0]);
+  });
+
   it('is refused for a lone surrogate, which has no bytes', () => {
     expect(() => keyValueCodec(definition(string(), text)).mapKey('\ud800')).toThrow(expect.objectContaining({ kind: 'recordRefused' }));
   });
@@ -114,6 +125,21 @@ describe('a map key', () => {
     expect(codec.mapKey(key)).toBe('\u0001a');
     key[0] = 0x62;
     expect(codec.mapKey(key)).toBe('\u0001b');
+  });
+});
+
+describe('a serde that returns what is no bytes', () => {
+  it.each([
+    ['a string', 'text'],
+    ['a promise', Promise.resolve()],
+    ['an array buffer', new ArrayBuffer(2)],
+    ['nothing', undefined],
+  ])('is refused for %s, as key and as value', (_what, result) => {
+    const broken = { ...text, serialize: () => result as never };
+    const refused = (code: string) => expect.objectContaining({ code, kind: 'recordRefused' });
+    expect(() => keyValueCodec(definition(broken, text)).mapKey('a')).toThrow(refused('STORE_KEY_REFUSED'));
+    expect(() => keyValueCodec(definition(text, broken)).encodeValue('a', 0)).toThrow(refused('STORE_VALUE_REFUSED'));
+    expect(() => keyValueCodec(definition(text, broken)).encodeBareValue('a')).toThrow(refused('STORE_VALUE_REFUSED'));
   });
 });
 

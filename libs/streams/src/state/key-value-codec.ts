@@ -9,10 +9,10 @@
  */
 import { CorruptDataError, InvalidConfigurationError, RecordRefusedError, TallyError, errorOf } from '../core/errors.js';
 import type { Serde } from '../serde/serde.js';
+import { string } from '../serde/string.js';
 import { concatBytes } from '../core/bytes.js';
 import { readInt64, writeInt64 } from './int64.js';
 import type { DirtyEntry } from './key-versions.js';
-import { keptBytes } from './kept-bytes.js';
 import { dataKind } from './layout.js';
 import { mapKeyOf } from './map-key.js';
 
@@ -101,12 +101,12 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
   constructor(definition: CodecDefinition<K, V>) {
     this.#definition = definition;
     this.#version = definition.version;
-    this.#hasTextKeys = definition.key.isText === true;
+    this.#hasTextKeys = definition.key.serialize === string().serialize;
   }
 
   mapKey(key: K): string {
     // Most keys are read and then written. Objects are the caller's: the same one may hold something else by now.
-    if (this.#lastMapKey !== undefined && key === this.#lastKey && typeof key !== 'object') return this.#lastMapKey;
+    if (this.#lastMapKey !== undefined && Object.is(key, this.#lastKey) && typeof key !== 'object') return this.#lastMapKey;
     const mapKey = this.#hasTextKeys && typeof key === 'string' && isAscii(key) ? dataPrefix + key : mapKeyOf(this.encodeKey(key));
     this.#lastKey = key;
     this.#lastMapKey = mapKey;
@@ -153,7 +153,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
     if (!Number.isSafeInteger(timestampMs)) {
       throw this.#refused('STORE_TIMESTAMP_INVALID', `${timestampMs} is no timestamp: use whole milliseconds since the epoch.`);
     }
-    const stored = keptBytes(valueHeaderBytes + (serialized === undefined ? fixed!.byteLength : serialized.length));
+    const stored = Buffer.allocUnsafe(valueHeaderBytes + (serialized === undefined ? fixed!.byteLength : serialized.length));
     stored[0] = this.#version;
     writeInt64(stored, 1, timestampMs);
     if (serialized === undefined) this.#writeFixed(value, stored);
@@ -175,7 +175,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
   encodeBareValue(value: V, before = 0): Uint8Array | null {
     const serialized = this.#serializeValue(value);
     if (serialized === null) return null;
-    const stored = keptBytes(before + bareHeaderBytes + serialized.length);
+    const stored = Buffer.allocUnsafe(before + bareHeaderBytes + serialized.length);
     stored[before] = this.#version;
     stored.set(serialized, before + bareHeaderBytes);
     return stored;
@@ -210,7 +210,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
 
   #serializeKey(key: K): Uint8Array | null {
     try {
-      return this.#definition.key.serialize(key);
+      return bytesOrNull(this.#definition.key.serialize(key));
     } catch (thrown) {
       throw this.#serdeRefused('STORE_KEY_REFUSED', 'key', this.#definition.key.name, thrown);
     }
@@ -226,7 +226,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
 
   #serializeValue(value: V): Uint8Array | null {
     try {
-      return this.#definition.value.serialize(value);
+      return bytesOrNull(this.#definition.value.serialize(value));
     } catch (thrown) {
       throw this.#serdeRefused('STORE_VALUE_REFUSED', 'value', this.#definition.value.name, thrown);
     }
@@ -272,6 +272,14 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
       cause,
     );
   }
+}
+
+/** A serde that was written without types may return anything: its length is not to be taken at its word. */
+function bytesOrNull(serialized: Uint8Array | null): Uint8Array | null {
+  if (serialized === null || serialized instanceof Uint8Array) return serialized;
+  throw new TypeError(
+    `serialize() returned ${typeof serialized === 'object' ? 'an object' : `a ${typeof serialized}`}; it must return a Uint8Array or null`,
+  );
 }
 
 /** Its UTF-8 form has a byte for each character, the same. */

@@ -34,9 +34,10 @@ export class KeyVersions {
   }
 }
 
-/** What an entry costs besides its bytes: map slot, map key, versions and the headers of two byte arrays. An estimate. */
-export const entryOverheadBytes = 300;
+/** What an entry costs besides its bytes: map slot, versions, the headers of its map key and of two byte arrays. An estimate. */
+const overheadBytes = 400;
 
+/** What an entry costs in memory, in bytes: its key is there twice. */
 export function entryBytes(mapKey: string, value: Uint8Array | null): number {
-  return entryOverheadBytes + mapKey.length + (value === null ? 0 : value.length);
+  return overheadBytes + 2 * mapKey.length + (value === null ? 0 : value.length);
 }

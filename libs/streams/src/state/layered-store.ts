@@ -12,7 +12,7 @@
 import { assert } from '../core/assert.js';
 import type { AnyStoreDefinition } from '../topology/store-definition.js';
 import { keep } from './kept-bytes.js';
-import { type DirtyEntry, KeyVersions, entryBytes, entryOverheadBytes } from './key-versions.js';
+import { type DirtyEntry, KeyVersions, entryBytes } from './key-versions.js';
 import { mergedRange, mergePinned } from './layered-range.js';
 import type { PinnedEntries } from './layered-range.js';
 import { dataKind, reservedMapKey, storePrefix } from './layout.js';
@@ -299,7 +299,7 @@ export class LayeredStore implements CachedEntries {
       if (versions.cached === undefined) continue;
       if (versions.wasRead) versions.wasRead = false;
       else {
-        freed += cachedBytes(versions.mapKey, versions.cached);
+        freed += entryBytes(versions.mapKey, versions.cached);
         versions.cached = undefined;
         this.#cleaned(versions);
       }
@@ -316,14 +316,14 @@ export class LayeredStore implements CachedEntries {
   }
 
   #keepInCache(versions: KeyVersions, value: Uint8Array): void {
-    if (!this.#cache.reserve(cachedBytes(versions.mapKey, value))) return;
+    if (!this.#cache.reserve(entryBytes(versions.mapKey, value))) return;
     versions.cached = keep(value);
     versions.wasRead = false;
   }
 
   #dropFromCache(versions: KeyVersions): void {
     if (versions.cached === undefined) return;
-    this.#cache.release(cachedBytes(versions.mapKey, versions.cached));
+    this.#cache.release(entryBytes(versions.mapKey, versions.cached));
     versions.cached = undefined;
   }
 
@@ -357,7 +357,7 @@ export class LayeredStore implements CachedEntries {
     }
     this.cacheMisses++;
     const stored = this.#database.getSync(this.#keyInDatabase(mapKey));
-    if (stored !== undefined && this.#cache.reserve(cachedBytes(mapKey, stored))) {
+    if (stored !== undefined && this.#cache.reserve(entryBytes(mapKey, stored))) {
       // Looked up again: making room may have dropped the key that was found.
       (this.#find(mapKey) ?? this.#add(mapKey)).cached = keep(stored);
     }
@@ -421,8 +421,4 @@ function sliceOf(overlay: ReadonlyMap<string, Uint8Array | null>, from: string, 
 
 function firstDefined<T>(first: T | undefined, second: T | undefined): T | undefined {
   return first !== undefined ? first : second;
-}
-
-function cachedBytes(mapKey: string, value: Uint8Array): number {
-  return entryOverheadBytes + mapKey.length + value.length;
 }

@@ -30,7 +30,7 @@ export class KeyPlaces<K> {
   /** Throws as `KeyValueCodec.serializeKey`. */
   of(key: K): KeyPlace {
     // Objects are the caller's: the same one may hold something else by now.
-    if (this.lastPlace !== undefined && key === this.lastKey && typeof key !== 'object') return this.lastPlace;
+    if (this.lastPlace !== undefined && Object.is(key, this.lastKey) && typeof key !== 'object') return this.lastPlace;
     const place = placeOf(this.codec.serializeKey(key));
     this.lastKey = key;
     this.lastPlace = place;
