@@ -2,27 +2,18 @@
  * Small arrays that stay for long. Node's own pool mixes them with arrays that live for a moment, and each that stays keeps its whole slab of
  * 8 kB: here a slab holds nothing else, and is small.
  */
-import { markAsUntransferable } from 'node:worker_threads';
-
 const slabBytes = 1024;
 /** Larger ones have memory of their own. */
 const slicedBytesMax = slabBytes / 4;
 
-let slab = newSlab();
+let slab = Buffer.allocUnsafeSlow(slabBytes);
 let used = 0;
-
-/** Who is given one of its slices must not be able to send all of it to another thread. */
-function newSlab(): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(slabBytes);
-  markAsUntransferable(bytes.buffer);
-  return bytes;
-}
 
 /** An array whose contents the caller writes, all of them. */
 export function keptBytes(length: number): Buffer {
   if (length > slicedBytesMax) return Buffer.allocUnsafeSlow(length);
   if (used + length > slabBytes) {
-    slab = newSlab();
+    slab = Buffer.allocUnsafeSlow(slabBytes);
     used = 0;
   }
   const bytes = slab.subarray(used, used + length);
