@@ -45,8 +45,12 @@ export async function replaysOf(
     const written = changelog.filter((record) => record.partition === partition);
     const behind = written.filter(({ offset }) => offset >= (positions.get(partition) ?? 0));
     records += event.records;
-    // What a previous owner writes while the restore begins may or may not be in it.
-    const least = until(behind, Math.min(endedAtMs, event.atMs - event.durationMs)).length;
+    const openings = successor
+      .of('task', mark)
+      .filter(({ task, phase, atMs }) => task === event.task && phase === 'restoring' && atMs <= event.atMs).length;
+    // What a previous owner writes while the restore begins may or may not be in it. One that was cut off, as by another loss of the
+    // partition, leaves the next one less to do.
+    const least = openings > 1 ? 0 : until(behind, Math.min(endedAtMs, event.atMs - event.durationMs)).length;
     const most = until(behind, event.atMs).length;
     if (event.records < least || event.records > most) {
       problems.push(

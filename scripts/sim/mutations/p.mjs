@@ -8,6 +8,15 @@ export const mutation = {
   seeds: [1, 12],
   edits: [
     {
+      file: 'state/layered-store.ts',
+      find: '  get flushingCount(): number {',
+      replace: `  unflushed(): { key: Uint8Array; value: Uint8Array | null }[] {
+    return this.#committed.map(({ key, committed = null }) => ({ key, value: committed }));
+  }
+
+  get flushingCount(): number {`,
+    },
+    {
       file: 'runtime/task-manager.ts',
       find: '  running: readonly Task[] = [];',
       replace: `  running: readonly Task[] = [];
@@ -17,7 +26,7 @@ export const mutation = {
       file: 'runtime/task-manager.ts',
       find: '      const closing = this.closeState(slot, task, reason);',
       replace: `      if (!task.state.isWriting)
-        this.unflushed.set(slot.id, [...task.state.stores.values()].map((store) => ({ store: store.name, entries: [...store.startFlush()] })));
+        this.unflushed.set(slot.id, [...task.state.stores.values()].map((store) => ({ store: store.name, entries: store.unflushed() })));
       const closing = this.closeState(slot, task, reason);`,
     },
     {
