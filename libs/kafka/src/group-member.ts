@@ -127,8 +127,8 @@ export class GroupMember {
   #rebalanced(event: unknown, named: readonly TopicPartition[]): void {
     const partitions = named.map(({ topic, partition }) => ({ topic, partition }));
     const isAssignment = numberOf(event) === errorNumbers.assignPartitions;
-    if (!isAssignment) this.#isAnswerDue = true;
     if (isAssignment) this.#answer(() => this.client.incrementalAssign([]));
+    else this.#isAnswerDue = true;
     if (this.#isGivenUp) {
       if (!isAssignment && this.isReleased) this.#answerReleased();
     } else if (isAssignment) this.#parts.rebalanced(this, 'assigned', partitions);

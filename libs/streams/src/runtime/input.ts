@@ -43,8 +43,8 @@ export class Input {
   /** At most once: the offset of the commit under way, which claims what lies before it once it is confirmed. */
   private claiming = 0;
   private linked: SourceStep | undefined;
-  /** Timestamps are extracted, see `source`. */
-  private extracts = false;
+  /** The source's, at hand for each record. */
+  private timestampOf: SourceStep['timestampOf'];
   /** Largest timestamp of the records that were dispatched, and of those that have joined; only where timestamps are extracted. */
   private dispatchedTimeMs: number;
   private joinedTimeMs: number;
@@ -80,7 +80,7 @@ export class Input {
 
   link(source: SourceStep): void {
     this.linked = source;
-    this.extracts = source.timestampOf !== undefined;
+    this.timestampOf = source.timestampOf;
   }
 
   get length(): number {
@@ -104,24 +104,25 @@ export class Input {
 
   /** The next record with its timestamp, where that is not simply its own. */
   get read(): ReadRecord | undefined {
-    if (!this.extracts) return undefined;
-    const { timestampOf, topic } = this.source;
+    const { timestampOf } = this;
+    if (timestampOf === undefined) return undefined;
     const record = this.peek();
-    if (timestampOf === undefined || record === undefined) return undefined;
-    if (this.next?.record !== record) this.next = { record, read: readRecord(topic, timestampOf, record, this.dispatchedTimeMs) };
+    if (record === undefined) return undefined;
+    if (this.next?.record !== record)
+      this.next = { record, read: readRecord(this.source.topic, timestampOf, record, this.dispatchedTimeMs) };
     return this.next.read;
   }
 
   /** As `read`, for a record that has been dispatched and could not be read. */
   readAgain(record: ConsumedRecord): ReadRecord | undefined {
-    const { timestampOf, topic } = this.source;
-    return timestampOf === undefined ? undefined : readRecord(topic, timestampOf, record, this.dispatchedTimeMs);
+    const { timestampOf } = this;
+    return timestampOf === undefined ? undefined : readRecord(this.source.topic, timestampOf, record, this.dispatchedTimeMs);
   }
 
   /** Timestamp of the next record: of two inputs the smaller one goes first. A record that is to be dropped does not hold up others. */
   get nextTimestampMs(): number | undefined {
     const record = this.peek();
-    if (record === undefined || !this.extracts) return record?.timestampMs;
+    if (record === undefined || this.timestampOf === undefined) return record?.timestampMs;
     const { timestampMs = record.timestampMs, failure } = this.read ?? {};
     return timestampMs < 0 && failure === undefined ? Number.NEGATIVE_INFINITY : timestampMs;
   }
@@ -138,7 +139,7 @@ export class Input {
 
   /** For the committed offset's metadata. */
   get partitionTimeMs(): number | undefined {
-    return this.source.timestampOf === undefined || this.joinedTimeMs < 0 ? undefined : this.joinedTimeMs;
+    return this.timestampOf === undefined || this.joinedTimeMs < 0 ? undefined : this.joinedTimeMs;
   }
 
   /** A record with this timestamp has joined. */

@@ -235,20 +235,12 @@ export class LayeredStore implements CachedEntries {
   writeFlushing(batch: EngineBatch, from: number, to: number): void {
     for (let index = from; index < to; index++) {
       const versions = this.#flushing[index];
-      if (versions?.flushing !== undefined) this.#write(batch, this.#keyInDatabase(versions.mapKey), versions.flushing);
+      if (versions?.flushing !== undefined) write(batch, this.#keyInDatabase(versions.mapKey), versions.flushing);
     }
   }
 
-  /** The batch has been written: takes its values into the cache, and yields the number of them after every `entriesPerStep`. */
-  *cacheFlushed(entriesPerStep: number): IterableIterator<number> {
-    for (let from = 0; from < this.#flushing.length; from += entriesPerStep) {
-      const to = Math.min(this.#flushing.length, from + entriesPerStep);
-      this.#cacheFlushing(from, to);
-      if (to - from === entriesPerStep) yield entriesPerStep;
-    }
-  }
-
-  #cacheFlushing(from: number, to: number): void {
+  /** The batch has been written: takes values of its layer into the cache. */
+  cacheFlushed(from: number, to: number): void {
     for (let index = from; index < to; index++) {
       const versions = this.#flushing[index] as KeyVersions;
       const { flushing } = versions;
@@ -267,14 +259,14 @@ export class LayeredStore implements CachedEntries {
     return bytes;
   }
 
-  /** Adds one entry to a batch on the database. */
-  write(batch: EngineBatch, { key, value }: DirtyEntry): void {
-    this.#write(batch, this.#keyInDatabase(mapKeyOf(key)), value);
-  }
-
-  #write(batch: EngineBatch, key: Uint8Array, value: Uint8Array | null): void {
-    if (value === null) batch.delete(key);
-    else batch.put(key, value);
+  /** Adds entries that were read from the changelog to a batch on the database. */
+  writeRestored(batch: EngineBatch, entries: readonly DirtyEntry[], from: number, to: number): void {
+    for (let index = from; index < to; index++) {
+      const { key, value } = entries[index] as DirtyEntry;
+      const databaseKey = this.#databaseKeyOf(key.length);
+      databaseKey.set(key, this.#prefixBytes);
+      write(batch, databaseKey, value);
+    }
   }
 
   /** Its layers were discarded before: a hit in one of them is not checked against this. */
@@ -393,14 +385,20 @@ export class LayeredStore implements CachedEntries {
 
   /** The key with the store's prefix, in an array that the next call overwrites: engines copy what they are given. */
   #keyInDatabase(mapKey: string): Uint8Array {
-    const length = this.#prefixBytes + mapKey.length;
+    const key = this.#databaseKeyOf(mapKey.length);
+    writeMapKey(mapKey, key, this.#prefixBytes);
+    return key;
+  }
+
+  /** Begins with the store's prefix; so many bytes of a key are to be written behind it. */
+  #databaseKeyOf(keyBytes: number): Buffer {
+    const length = this.#prefixBytes + keyBytes;
     if (length > this.#databaseKey.length) {
       const larger = Buffer.alloc(length * 2);
       larger.set(this.#databaseKey.subarray(0, this.#prefixBytes));
       this.#databaseKey = larger;
       this.#databaseKeyView = larger;
     }
-    writeMapKey(mapKey, this.#databaseKey, this.#prefixBytes);
     // Keys of a store are often equally long.
     if (this.#databaseKeyView.length !== length) this.#databaseKeyView = this.#databaseKey.subarray(0, length);
     return this.#databaseKeyView;
@@ -421,4 +419,9 @@ function sliceOf(overlay: ReadonlyMap<string, Uint8Array | null>, from: string, 
 
 function firstDefined<T>(first: T | undefined, second: T | undefined): T | undefined {
   return first !== undefined ? first : second;
+}
+
+function write(batch: EngineBatch, key: Uint8Array, value: Uint8Array | null): void {
+  if (value === null) batch.delete(key);
+  else batch.put(key, value);
 }

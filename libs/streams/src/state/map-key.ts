@@ -12,12 +12,11 @@ export function mapKeyOf(key: Uint8Array): string {
   return bytes.toString('latin1');
 }
 
-/** Writes the key's bytes. @returns how many they are */
-export function writeMapKey(mapKey: string, target: Buffer, at: number): number {
+/** Writes the key's bytes: as many as it has characters. */
+export function writeMapKey(mapKey: string, target: Buffer, at: number): void {
   const { length } = mapKey;
-  if (length > loopedMax) return target.write(mapKey, at, length, 'latin1');
-  for (let index = 0; index < length; index++) target[at + index] = mapKey.charCodeAt(index);
-  return length;
+  if (length > loopedMax) target.write(mapKey, at, length, 'latin1');
+  else for (let index = 0; index < length; index++) target[at + index] = mapKey.charCodeAt(index);
 }
 
 /** The key's bytes, in an array that may be kept. */

@@ -44,7 +44,7 @@ class Subject {
     this.store.startFlush();
     if (value === null) this.content.delete(`\u0001${this.store.name}\u0000${key}`);
     else this.set(key, value);
-    for (const _step of this.store.cacheFlushed(1));
+    this.store.cacheFlushed(0, this.store.flushingCount);
     this.store.finishFlush();
   }
 }

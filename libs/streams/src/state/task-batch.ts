@@ -1,6 +1,4 @@
 import type { Clock } from '../core/clock.js';
-import type { DirtyEntry } from './key-versions.js';
-import type { LayeredStore } from './layered-store.js';
 import { encodePosition, positionKey, topologyKey } from './layout.js';
 import type { ChangelogPosition } from './layout.js';
 import type { EngineBatch, StoreDatabase } from './store-engine.js';
@@ -16,7 +14,7 @@ export interface FlushOptions {
 export type AddInSteps = (batch: EngineBatch) => Iterable<void>;
 
 /** Entries between two yields to the event loop: about 4 ms of work. */
-export const entriesPerStep = 4096;
+const entriesPerStep = 4096;
 
 /** Entries, positions and topology record in one atomic, synced batch. */
 export async function writeBatch(
@@ -42,21 +40,11 @@ export async function writeBatch(
   await batch.write();
 }
 
-/** What the stores are flushing. */
-export function* flushedInSteps(stores: readonly LayeredStore[], batch: EngineBatch): Iterable<void> {
-  for (const store of stores) {
-    for (let from = 0; from < store.flushingCount; from += entriesPerStep) {
-      const to = Math.min(store.flushingCount, from + entriesPerStep);
-      store.writeFlushing(batch, from, to);
-      if (to - from === entriesPerStep) yield;
-    }
-  }
-}
-
-/** What was read from the store's changelog. */
-export function* restoredInSteps(store: LayeredStore, entries: readonly DirtyEntry[], batch: EngineBatch): Iterable<void> {
-  for (const [index, entry] of entries.entries()) {
-    store.write(batch, entry);
-    if ((index + 1) % entriesPerStep === 0) yield;
+/** Acts on so many entries, a few thousand at a time, and yields after each full step. */
+export function* inSteps(count: number, act: (from: number, to: number) => void): Generator<void, void> {
+  for (let from = 0; from < count; from += entriesPerStep) {
+    const to = Math.min(count, from + entriesPerStep);
+    act(from, to);
+    if (to - from === entriesPerStep) yield;
   }
 }

@@ -26,7 +26,7 @@ import { checkRestoredKey, stateClosedError } from './state-errors.js';
 import type { EngineBatch, StoreDatabase, StoreEngine } from './store-engine.js';
 import { type StoreSize, estimateStoreSize } from './store-size.js';
 import { storeOpener } from './stores/open-store.js';
-import { entriesPerStep, flushedInSteps, restoredInSteps, writeBatch } from './task-batch.js';
+import { inSteps, writeBatch } from './task-batch.js';
 import type { AddInSteps, FlushOptions } from './task-batch.js';
 import { clearStore, openTaskDatabase } from './task-database.js';
 
@@ -236,11 +236,12 @@ export class TaskState {
       const stores = [...this.#stores.values()].filter((store) => store.committedCount > 0);
       if (stores.length === 0 && positions.size === 0 && options.topologyRecord === undefined) return;
       for (const store of stores) store.startFlush();
-      const add = (batch: EngineBatch): Iterable<void> => flushedInSteps(stores, batch);
-      await this.#write(add, positions, options);
+      const addAll = function* (batch: EngineBatch): Generator<void, void> {
+        for (const store of stores) yield* inSteps(store.flushingCount, (from, to) => store.writeFlushing(batch, from, to));
+      };
+      await this.#write(addAll, positions, options);
       for (const store of stores) {
-        const steps = store.cacheFlushed(entriesPerStep);
-        while (steps.next().done !== true) await this.#clock.yieldNow();
+        for (const _step of inSteps(store.flushingCount, (from, to) => store.cacheFlushed(from, to))) await this.#clock.yieldNow();
         this.#bytes.committed -= store.finishFlush();
       }
       if (options.topologyRecord !== undefined) this.#topologyRecord = options.topologyRecord;
@@ -264,8 +265,9 @@ export class TaskState {
     const store = this.store(storeName);
     for (const { key } of entries) checkRestoredKey(storeName, key);
     await this.#exclusively(async () => {
-      const add = (batch: EngineBatch): Iterable<void> => restoredInSteps(store, entries, batch);
-      await this.#write(add, new Map([[positionName, position]]), {});
+      const addAll = (batch: EngineBatch): Iterable<void> =>
+        inSteps(entries.length, (from, to) => store.writeRestored(batch, entries, from, to));
+      await this.#write(addAll, new Map([[positionName, position]]), {});
       this.#cache.clear();
     });
     return entries.length;
