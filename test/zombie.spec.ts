@@ -27,6 +27,8 @@ async function suspendAndResume(on: Trial, point: CommitPoint): Promise<Zombie> 
   await a.event('fired');
   const flushes = (of: CommitPoint): number => a.of('point').filter((event) => event.point === of).length;
   await a.until('its flushes have ended', () => flushes('beforeFlush') === flushes('afterFlush'));
+  // What is produced lingers for some milliseconds: suspended before, there would be no transaction that could time out.
+  if (point !== 'frozen') await on.holdsTransaction(tasks);
   a.suspend();
   const endedAtMs = Date.now();
   const { mark } = a;

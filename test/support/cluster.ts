@@ -68,13 +68,18 @@ export class Cluster {
       unfinished.push(`committed offsets are pending: ${String(error)}`);
     }
     const written = (await Promise.all(outputs.map((topic) => this.partitionsOf(topic)))).flat();
-    const stable = await again(() => admin.listOffsets(written, 'lastStable'));
-    const high = new Map(
-      (await again(() => admin.listOffsets(written, 'highWatermark'))).map((each) => [partitionName(each), each.offset]),
-    );
-    for (const each of stable)
-      if (each.offset < (high.get(partitionName(each)) ?? 0)) unfinished.push(`${partitionName(each)} has an open transaction`);
-    return unfinished;
+    const open = await this.inTransaction(written);
+    return [...unfinished, ...open.map((each) => `${partitionName(each)} has an open transaction`)];
+  }
+
+  /** Those of the partitions that hold records of a transaction that has not ended. */
+  async inTransaction(partitions: readonly TopicPartition[]): Promise<readonly TopicPartition[]> {
+    const { admin } = this.broker;
+    // In this order: a transaction that ends between the two is none.
+    const high = await again(() => admin.listOffsets(partitions, 'highWatermark'));
+    const ends = new Map(high.map((each) => [partitionName(each), each.offset]));
+    const stable = await again(() => admin.listOffsets(partitions, 'lastStable'));
+    return stable.filter((each) => each.offset < (ends.get(partitionName(each)) ?? 0));
   }
 
   close(): Promise<void> {

@@ -1,7 +1,7 @@
 /** How much of its changelogs a process replayed, against what was written since its predecessor's last flush. */
 import type { ConsumedRecord } from '@tally/streams';
 import type { Trial } from './trial.js';
-import type { WorkerProcess } from './workers.js';
+import { type WorkerProcess, partitionOf } from './workers.js';
 
 export interface Replays {
   /** One for each store that was restored from a position on the disk. */
@@ -68,7 +68,6 @@ export async function replaysOf(
   return { checked: checked.length, records, problems };
 }
 
-const partitionOf = (task: string): number => Number(task.slice(task.lastIndexOf('/') + 1));
 const until = (records: readonly ConsumedRecord[], atMs: number): readonly ConsumedRecord[] =>
   records.filter(({ timestampMs }) => timestampMs <= atMs);
 

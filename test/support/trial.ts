@@ -10,7 +10,7 @@ import { Cluster } from './cluster.js';
 import { flushedPositions } from './disk.js';
 import { Load } from './load.js';
 import { TotalsModel, differences, lastTotals, sequencesOf } from './model.js';
-import { type Plan, WorkerProcess } from './workers.js';
+import { type Plan, WorkerProcess, partitionOf } from './workers.js';
 
 export interface TrialOptions {
   /** One of those in `topologies.mjs`, or in the module named next. */
@@ -147,6 +147,14 @@ export class Trial {
   }
 
   // ---- what came out ---------------------------------------------------------------------------------------------------------------
+
+  /** Resolves when the broker holds changelog records of one of the tasks in a transaction that is open. */
+  holdsTransaction(tasks: readonly string[]): Promise<void> {
+    const changelogs = tasks.map((task) => ({ topic: this.changelog, partition: partitionOf(task) }));
+    return this.until('the broker holds an open transaction', async () =>
+      (await this.cluster.inTransaction(changelogs)).length > 0 ? [] : ['there is none'],
+    );
+  }
 
   /** Resolves when all that was sent has been processed and committed, no transaction is open, and each task runs. */
   async settled(): Promise<void> {

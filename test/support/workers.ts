@@ -79,6 +79,9 @@ const patienceMs = 60_000;
 const shownEvents = 60;
 const shownPoints = 12;
 
+/** A task's name ends with its partition. */
+export const partitionOf = (task: string): number => Number(task.slice(task.lastIndexOf('/') + 1));
+
 /** One process. It is started once: what runs after a kill is another one with the same configuration. */
 export class WorkerProcess {
   readonly events: WorkerEvent[] = [];
