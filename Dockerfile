@@ -18,10 +18,12 @@ RUN apt-get update \
 COPY --from=build /opt/tally /opt/tally
 WORKDIR /opt/tally
 USER node
-# Many small buffers of several threads: what an allocator is made for. Consuming, committing and LevelDB share libuv's pool.
+# Many small buffers of several threads: what an allocator is made for. Consuming, committing and LevelDB share libuv's pool. Of a record's
+# short-lived objects fewer are copied with a larger young generation.
 ENV NODE_ENV=production \
     LD_PRELOAD=/usr/lib/libmimalloc.so \
     UV_THREADPOOL_SIZE=16 \
+    NODE_OPTIONS=--max-semi-space-size=64 \
     STATE_DIRECTORY=/var/lib/tally \
     PORT=3000
 VOLUME /var/lib/tally

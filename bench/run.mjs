@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nodeOptions } from '../scripts/node-options.mjs';
 import { cloneState } from '../scripts/support/paths.mjs';
 import { connectCluster, partitionCount } from './cluster.mjs';
 import { openGroupOffsets } from './group-offsets.mjs';
@@ -67,7 +68,7 @@ export function openRun({ options, brokers, javaPeer, allocatorEnv }) {
       const services = { brokers, application, input, output, stateDirectory, commitMs: options.commitMs, partitions: partitionCount };
       const command = {
         ...contender.command(services, { javaPeer, profile: options.profile }),
-        env: { UV_THREADPOOL_SIZE: '16', ...allocatorEnv, ...env },
+        env: { UV_THREADPOOL_SIZE: '16', NODE_OPTIONS: nodeOptions(), ...allocatorEnv, ...env },
       };
       const offsets = await openGroupOffsets(brokers, application, input);
       return {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { chooseAllocator, provideAllocator } from './allocator.mjs';
 import { ensureBroker } from './broker.mjs';
 import { buildIfStale } from './build.mjs';
+import { nodeOptions } from './node-options.mjs';
 import { setUp } from './setup.mjs';
 import { runMain } from './support/main.mjs';
 import { passThrough } from './support/pass-through.mjs';
@@ -23,7 +24,8 @@ await runMain(async () => {
   const broker = await ensureBroker();
   say(`Allocator: ${allocator.title}`);
   try {
-    return await passThrough(process.execPath, [entry, ...args], { ...process.env, ...allocator.env, KAFKA_BROKERS: broker.brokers });
+    const env = { ...process.env, ...allocator.env, NODE_OPTIONS: nodeOptions(), KAFKA_BROKERS: broker.brokers };
+    return await passThrough(process.execPath, [entry, ...args], env);
   } finally {
     await broker.stop();
   }

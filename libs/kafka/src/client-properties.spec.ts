@@ -16,7 +16,8 @@ const options = resolveOptions({
 });
 const listener = { assigned() {}, revoked() {}, lost() {}, failed() {} };
 const consumer = groupConsumerProperties(options, { groupId: 'app', clientId: 'me', listener });
-const producer = transactionalProducerProperties(options, { transactionalId: 'app-0', transactionTimeoutMs: 10_000, clientId: 'me' });
+const transactional = { transactionalId: 'app-0', transactionTimeoutMs: 10_000, clientId: 'me' };
+const producer = transactionalProducerProperties(options, transactional);
 const reader = readerProperties(options, 'unused');
 
 describe('properties of the client', () => {
@@ -61,6 +62,12 @@ describe('properties of the client', () => {
 
   it('gives up on unknown topics soon', () => {
     expect(producer['topic.metadata.propagation.max.ms']).toBe('2000');
+  });
+
+  it('lets records of a transaction wait for more, and sends outputs that are visible at once without much delay', () => {
+    const without = resolveOptions({ brokers: 'a:1' });
+    expect(Number(transactionalProducerProperties(without, transactional)['linger.ms'])).toBe(50);
+    expect(Number(outputProducerProperties(without)['linger.ms'])).toBe(5);
   });
 
   it('keeps batches below what topics allow', () => {

@@ -7,7 +7,16 @@ import { invalidOption, type ResolvedOptions } from './options.js';
 const fetchWaitMs = 50;
 
 /** Below every sensible `max.message.bytes`: a larger batch of small records would be refused as a whole. */
-const batchBytesMax = 131_072;
+const batchBytesMax = 524_288;
+
+/**
+ * How long records of a transaction wait for more, in milliseconds; a commit sends what is left at once. While a partition's request is under
+ * way and more of its records have lingered, librdkafka's thread polls without pausing: so this is longer than a request takes.
+ */
+const transactionLingerMs = '50';
+
+/** Of outputs that are visible as soon as they are written. */
+const outputLingerMs = '5';
 
 /** The client's own limit of one record; the topic's limit is for the broker to judge. */
 export const clientRecordBytesMax = 16 * 1_048_576;
@@ -82,13 +91,13 @@ export function committedOffsetProperties(options: ResolvedOptions, groupId: str
   };
 }
 
-function producing(options: ResolvedOptions, clientId: string): Record<string, string> {
+function producing(options: ResolvedOptions, clientId: string, lingerMs: string): Record<string, string> {
   return {
     ...common(options, clientId),
     'enable.idempotence': 'true',
     'message.max.bytes': String(clientRecordBytesMax),
     'batch.size': String(batchBytesMax),
-    'linger.ms': '5',
+    'linger.ms': lingerMs,
     'queue.buffering.max.messages': '1000000',
     'queue.buffering.max.kbytes': '131072',
     // At the default of 100 ms the first offsets after a commit would wait that long.
@@ -106,14 +115,14 @@ function producing(options: ResolvedOptions, clientId: string): Record<string, s
 
 export function transactionalProducerProperties(options: ResolvedOptions, producer: TransactionalProducerOptions): Record<string, string> {
   return {
-    ...producing(options, producer.clientId),
+    ...producing(options, producer.clientId, transactionLingerMs),
     'transactional.id': producer.transactionalId,
     'transaction.timeout.ms': String(producer.transactionTimeoutMs),
   };
 }
 
 export function outputProducerProperties(options: ResolvedOptions): Record<string, string> {
-  return producing(options, `${options.clientId}-output`);
+  return producing(options, `${options.clientId}-output`, outputLingerMs);
 }
 
 /** `feature` makes the client log which requests a broker supports, and in which versions: its API does not tell. */

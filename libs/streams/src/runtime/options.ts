@@ -12,7 +12,7 @@ export interface WorkerOptions {
   readonly guarantee?: Guarantee;
   /** Default 100 ms. 0: commits follow one another without a pause. */
   readonly commitIntervalMs?: number;
-  /** Committed writes reach the disk this often. Default 1,000 ms. */
+  /** Committed writes reach the disk this often; after a crash, so much of the changelog is replayed. Default 3,000 ms. */
   readonly stateFlushIntervalMs?: number;
   /** Replaces what is in flight when a transaction takes longer. Default 10,000 ms. */
   readonly transactionTimeoutMs?: number;
@@ -90,7 +90,7 @@ export function resolveOptions(options: WorkerOptions): ResolvedOptions {
     transactionTimeoutMs,
     commitSettleTimeoutMs: wholeNumber(options, 'commitSettleTimeoutMs', 30_000, 100, 3_600_000),
     replicationFactor,
-    stateFlushIntervalMs: wholeNumber(options, 'stateFlushIntervalMs', 1_000, 10, 3_600_000),
+    stateFlushIntervalMs: wholeNumber(options, 'stateFlushIntervalMs', 3_000, 10, 3_600_000),
     bufferBytesMax: wholeNumber(options, 'bufferBytesMax', 128 * 1024 * 1024, 1024 * 1024, 64 * 1024 ** 3),
     cacheBytesMax: wholeNumber(options, 'cacheBytesMax', 64 * 1024 * 1024, 0, 64 * 1024 ** 3),
     recordsPerConsume: wholeNumber(options, 'recordsPerConsume', 500, 1, 100_000),
