@@ -10,10 +10,10 @@ RUN deploy/build.sh /opt/tally
 
 FROM node:24-bookworm-slim
 RUN apt-get update \
-  && apt-get install -y --no-install-recommends libmimalloc2.0 libcurl4 libssl3 libsasl2-2 libzstd1 zlib1g liblz4-1 \
+  && apt-get install -y --no-install-recommends libjemalloc2 libcurl4 libssl3 libsasl2-2 libzstd1 zlib1g liblz4-1 \
   && rm -rf /var/lib/apt/lists/* \
   # The allocator's folder is named after the processor; preloading needs one path for all of them.
-  && ln -s "$(find /usr/lib -name 'libmimalloc.so.2*' | head -n 1)" /usr/lib/libmimalloc.so \
+  && ln -s "$(find /usr/lib -name 'libjemalloc.so.2' | head -n 1)" /usr/lib/libjemalloc.so \
   && mkdir -p /var/lib/tally && chown node:node /var/lib/tally
 COPY --from=build /opt/tally /opt/tally
 WORKDIR /opt/tally
@@ -21,7 +21,8 @@ USER node
 # Many small buffers of several threads: what an allocator is made for. Consuming, committing and LevelDB share libuv's pool. Of a record's
 # short-lived objects fewer are copied with a larger young generation.
 ENV NODE_ENV=production \
-    LD_PRELOAD=/usr/lib/libmimalloc.so \
+    LD_PRELOAD=/usr/lib/libjemalloc.so \
+    MALLOC_CONF=narenas:1 \
     UV_THREADPOOL_SIZE=16 \
     NODE_OPTIONS=--max-semi-space-size=64 \
     STATE_DIRECTORY=/var/lib/tally \

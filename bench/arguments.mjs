@@ -59,7 +59,7 @@ export const usage = `npm run bench -- throughput|latency|restore|telemetry|oper
   --commit-ms N      commit interval (default 100)
   --rate N           records/s of the open-loop load (latency, restore; default 5000)
   --seconds N        duration of the open-loop load (latency; default 30)
-  --allocator WHICH  auto (mimalloc or jemalloc where found), none, or a library's path
+  --allocator WHICH  auto (jemalloc or mimalloc where found), none, or a library's path
   --profile DIR      write a CPU profile of each measured Node program to DIR (its figures are then slower)
   --smoke            small and quick: checks that all runs and that the sums agree
 `;

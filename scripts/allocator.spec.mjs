@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { chooseAllocator, provideAllocator } from './allocator.mjs';
+import { chooseAllocator, findAllocator, provideAllocator } from './allocator.mjs';
 
 const variable = process.platform === 'darwin' ? 'DYLD_INSERT_LIBRARIES' : 'LD_PRELOAD';
 
@@ -24,6 +24,22 @@ describe('the allocator', () => {
     });
     expect(chooseAllocator({ TALLY_ALLOCATOR: library, [variable]: '/other.so' }).env).toEqual({ [variable]: `${library}:/other.so` });
     expect(chooseAllocator({ TALLY_ALLOCATOR: library, [variable]: library }).env).toEqual({ [variable]: library });
+  });
+
+  it('has one arena where it is jemalloc, unless the user says otherwise', () => {
+    const library = join(directory, 'libjemalloc.so.2');
+    writeFileSync(library, '');
+    expect(chooseAllocator({ TALLY_ALLOCATOR: library }).env).toEqual({ [variable]: library, MALLOC_CONF: 'narenas:1' });
+    expect(chooseAllocator({ TALLY_ALLOCATOR: library, MALLOC_CONF: 'thp:always' }).env).toMatchObject({ MALLOC_CONF: 'thp:always' });
+  });
+
+  it('is jemalloc rather than mimalloc', () => {
+    const extension = process.platform === 'darwin' ? '.dylib' : '.so';
+    const [jemalloc, mimalloc] = [join(directory, `libjemalloc${extension}`), join(directory, `libmimalloc${extension}`)];
+    for (const library of [jemalloc, mimalloc]) writeFileSync(library, '');
+    expect(findAllocator([directory], [])).toBe(jemalloc);
+    rmSync(jemalloc);
+    expect(findAllocator([directory], [])).toBe(mimalloc);
   });
 
   it("is the C library's own when the user wants none", () => {
@@ -71,7 +87,7 @@ describe('an allocator that is missing', () => {
 
   it('is installed where packages may be', async () => {
     await provideAllocator({}, () => undefined);
-    expect(installed()).toEqual(['install -y --no-install-recommends libmimalloc2.0']);
+    expect(installed()).toEqual(['install -y --no-install-recommends libjemalloc2']);
   });
 
   it('is not installed where one is found or the user has chosen', async () => {
@@ -88,15 +104,15 @@ describe('an allocator that is missing', () => {
   });
 
   it('is another one when the release does not have the first', async () => {
-    command('apt-get', 'echo "$@" >> "$0.calls"; case "$*" in *mimalloc*) echo "E: Unable to locate package"; exit 100;; esac');
+    command('apt-get', 'echo "$@" >> "$0.calls"; case "$*" in *jemalloc*) echo "E: Unable to locate package"; exit 100;; esac');
     await provideAllocator({}, () => undefined);
-    expect(installed()).toEqual(['install -y --no-install-recommends libmimalloc2.0', 'install -y --no-install-recommends libjemalloc2']);
+    expect(installed()).toEqual(['install -y --no-install-recommends libjemalloc2', 'install -y --no-install-recommends libmimalloc2.0']);
     expect(said()).toContain('E: Unable to locate package');
   });
 
   it('stops nothing when it cannot be installed', async () => {
     command('apt-get', 'exit 100');
     await provideAllocator({}, () => undefined);
-    expect(said()).toContain('Going on without libjemalloc2');
+    expect(said()).toContain('Going on without libmimalloc2.0');
   });
 });

@@ -32,7 +32,7 @@ export const packageManagers = [
       'liblz4-dev',
     ],
     java: 'openjdk-17-jre-headless',
-    allocators: ['libmimalloc2.0', 'libjemalloc2'],
+    allocators: ['libjemalloc2', 'libmimalloc2.0'],
   },
   {
     command: 'dnf',
@@ -50,7 +50,7 @@ export const packageManagers = [
       'lz4-devel',
     ],
     java: 'java-21-openjdk-headless',
-    allocators: ['mimalloc'],
+    allocators: ['jemalloc', 'mimalloc'],
   },
   {
     command: 'apk',
@@ -58,7 +58,7 @@ export const packageManagers = [
     install: 'apk add',
     clientBuild: ['build-base', 'bash', 'python3', 'curl-dev', 'openssl-dev', 'cyrus-sasl-dev', 'zstd-dev', 'zlib-dev', 'lz4-dev'],
     java: 'openjdk17-jre-headless',
-    allocators: ['mimalloc2'],
+    allocators: ['jemalloc', 'mimalloc2'],
   },
   {
     command: 'brew',
@@ -66,7 +66,7 @@ export const packageManagers = [
     install: 'brew install',
     clientBuild: ['python3', 'openssl@3', 'cyrus-sasl', 'zstd', 'lz4'],
     java: 'openjdk@21',
-    allocators: ['mimalloc'],
+    allocators: ['jemalloc', 'mimalloc'],
   },
 ];
 

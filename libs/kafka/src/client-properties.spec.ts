@@ -38,6 +38,12 @@ describe('properties of the client', () => {
     }
   });
 
+  it('fetches little ahead for the group, and much for a restore', () => {
+    const without = resolveOptions({ brokers: 'a:1' });
+    expect(groupConsumerProperties(without, { groupId: 'app', clientId: 'me', listener })['queued.min.messages']).toBe('10000');
+    expect(readerProperties(without, 'unused')['queued.min.messages']).toBe('200000');
+  });
+
   it('backs off from a full queue without spinning', () => {
     expect(Number(consumer['fetch.queue.backoff.ms'])).toBeGreaterThanOrEqual(5);
     expect(Number(consumer['fetch.queue.backoff.ms'])).toBeLessThanOrEqual(20);

@@ -58,6 +58,8 @@ function consuming(options: ResolvedOptions, clientId: string): Record<string, s
 export function groupConsumerProperties(options: ResolvedOptions, group: GroupConsumerOptions): Record<string, string> {
   return {
     ...consuming(options, group.clientId),
+    // Per partition, ahead of what is consumed: at the default of 100,000 each record has left the processor's cache by the time it is asked for.
+    'queued.min.messages': '10000',
     ...options.consumer,
     'group.id': group.groupId,
     // So that positions count transaction markers behind the last record, which records alone do not show.
