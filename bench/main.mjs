@@ -1,6 +1,7 @@
 // @ts-check
 import { writeFileSync } from 'node:fs';
 import { chooseAllocator } from '../scripts/allocator.mjs';
+import { nodeOptions } from '../scripts/node-options.mjs';
 import { onExit } from '../scripts/support/on-exit.mjs';
 import { isMain, runMain } from '../scripts/support/main.mjs';
 import { PlainError, say } from '../scripts/support/report.mjs';
@@ -29,17 +30,21 @@ async function main() {
   if (process.platform !== 'linux')
     throw new PlainError('The benchmark reads the figures of its processes from /proc, which only Linux has.');
   const allocator = chooseAllocator(options.allocator === 'auto' ? process.env : { ...process.env, TALLY_ALLOCATOR: options.allocator });
+  const memoryEnv = { ...allocator.env, NODE_OPTIONS: nodeOptions() };
   onExit(killAll);
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, killAll);
   const { text, figures } = needsBroker(options.mode)
-    ? await measureOnBroker(options, allocator)
-    : await testkit({ options, allocatorEnv: allocator.env });
+    ? await measureOnBroker(options, allocator.title, memoryEnv)
+    : await testkit({ options, memoryEnv });
   if (text !== '') process.stdout.write(`${text}\n`);
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(figures, undefined, 2)}\n`);
 }
 
-/** @param {import('./arguments.mjs').BenchOptions} options @param {ReturnType<typeof chooseAllocator>} allocator */
-async function measureOnBroker(options, allocator) {
+/**
+ * @param {import('./arguments.mjs').BenchOptions} options @param {string} allocator for the start-up line
+ * @param {Readonly<Record<string, string>>} memoryEnv
+ */
+async function measureOnBroker(options, allocator, memoryEnv) {
   const brokers = process.env['KAFKA_BROKERS'];
   if (!brokers)
     throw new PlainError(
@@ -48,9 +53,9 @@ async function measureOnBroker(options, allocator) {
   const java = options.only.some((name) => contenders[name].platform === 'java');
   const javaPeer = java ? await prepareJavaPeer() : undefined;
   if (options.only.some((name) => name === 'tally' || name === 'tallyHandler')) await buildServices();
-  say(`Benchmark ${options.mode} on ${brokers}, Node ${process.versions.node}, allocator: ${allocator.title}`);
+  say(`Benchmark ${options.mode} on ${brokers}, Node ${process.versions.node}, allocator: ${allocator}`);
 
-  const run = openRun({ options, brokers, javaPeer, allocatorEnv: allocator.env });
+  const run = openRun({ options, brokers, javaPeer, memoryEnv });
   try {
     return await measurements[/** @type {keyof typeof measurements} */ (options.mode)](run);
   } finally {

@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nodeOptions } from '../scripts/node-options.mjs';
 import { cloneState } from '../scripts/support/paths.mjs';
 import { connectCluster, partitionCount } from './cluster.mjs';
 import { openGroupOffsets } from './group-offsets.mjs';
@@ -20,9 +19,9 @@ const stallMs = 120_000;
  * @param {import('./arguments.mjs').BenchOptions} setting.options
  * @param {string} setting.brokers
  * @param {import('./java-peer.mjs').JavaPeer | undefined} setting.javaPeer absent when it does not take part
- * @param {Readonly<Record<string, string>>} setting.allocatorEnv
+ * @param {Readonly<Record<string, string>>} setting.memoryEnv
  */
-export function openRun({ options, brokers, javaPeer, allocatorEnv }) {
+export function openRun({ options, brokers, javaPeer, memoryEnv }) {
   const prefix = `bench-${randomBytes(4).toString('hex')}`;
   const cluster = connectCluster(brokers);
   const directory = join(cloneState, prefix);
@@ -33,7 +32,7 @@ export function openRun({ options, brokers, javaPeer, allocatorEnv }) {
     options,
     cluster,
     /** Of the benchmark's own Node programs. */
-    env: allocatorEnv,
+    env: memoryEnv,
 
     /** Starts a program of the benchmark's own in this folder. @param {string} name for messages @param {string} file */
     program: (name, file) => new ServiceProcess(name, { file: process.execPath, args: [join(import.meta.dirname, file)], env: {} }),
@@ -51,7 +50,7 @@ export function openRun({ options, brokers, javaPeer, allocatorEnv }) {
     load({ topic, records, rate, seed = options.seed }) {
       const words = { brokers, topic, records, rate, seed, keys: options.keys };
       const args = [join(import.meta.dirname, 'load.mjs'), ...Object.entries(words).map(([name, value]) => `${name}=${value}`)];
-      return new ServiceProcess('The load program', { file: process.execPath, args, env: allocatorEnv });
+      return new ServiceProcess('The load program', { file: process.execPath, args, env: memoryEnv });
     },
 
     /**
@@ -68,7 +67,7 @@ export function openRun({ options, brokers, javaPeer, allocatorEnv }) {
       const services = { brokers, application, input, output, stateDirectory, commitMs: options.commitMs, partitions: partitionCount };
       const command = {
         ...contender.command(services, { javaPeer, profile: options.profile }),
-        env: { UV_THREADPOOL_SIZE: '16', NODE_OPTIONS: nodeOptions(), ...allocatorEnv, ...env },
+        env: { UV_THREADPOOL_SIZE: '16', ...memoryEnv, ...env },
       };
       const offsets = await openGroupOffsets(brokers, application, input);
       return {

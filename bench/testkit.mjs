@@ -6,7 +6,7 @@ import { mediansOf, rounded } from './statistics.mjs';
 import { grouped, table } from './table.mjs';
 
 /** @typedef {import('./arguments.mjs').BenchOptions} BenchOptions */
-/** @typedef {{ options: BenchOptions, allocatorEnv: Readonly<Record<string, string>> }} Setting */
+/** @typedef {{ options: BenchOptions, memoryEnv: Readonly<Record<string, string>> }} Setting */
 
 /**
  * @typedef {object} Measurement
@@ -42,13 +42,13 @@ export async function testkit(setting) {
 }
 
 /** @param {Setting} setting */
-function measureDriver({ options, allocatorEnv }) {
+function measureDriver({ options, memoryEnv }) {
   const { records, keys, seed } = options;
   return figuresOf(
     'The driven ledger',
     ['ledger-driver.mjs', `payments=${records}`, `accounts=${keys}`, `seed=${seed}`],
     options,
-    allocatorEnv,
+    memoryEnv,
   );
 }
 
@@ -56,8 +56,8 @@ function measureDriver({ options, allocatorEnv }) {
 const paymentsPerHistory = 300;
 
 /** @param {Setting} setting */
-function measureSimulator({ options, allocatorEnv }) {
+function measureSimulator({ options, memoryEnv }) {
   const histories = options.smoke ? 5 : 200;
   const words = ['ledger-simulation.mjs', `histories=${histories}`, `payments=${paymentsPerHistory}`];
-  return figuresOf('The simulated ledger', words, options, allocatorEnv);
+  return figuresOf('The simulated ledger', words, options, memoryEnv);
 }
