@@ -40,8 +40,9 @@ describe('properties of the client', () => {
 
   it('fetches little ahead for the group, and much for a restore', () => {
     const without = resolveOptions({ brokers: 'a:1' });
-    expect(groupConsumerProperties(without, { groupId: 'app', clientId: 'me', listener })['queued.min.messages']).toBe('10000');
-    expect(readerProperties(without, 'unused')['queued.min.messages']).toBe('200000');
+    const ahead = { 'queued.min.messages': '10000', 'fetch.message.max.bytes': '65536' };
+    expect(groupConsumerProperties(without, { groupId: 'app', clientId: 'me', listener })).toMatchObject(ahead);
+    expect(readerProperties(without, 'unused')).toMatchObject({ 'queued.min.messages': '200000', 'fetch.message.max.bytes': '4194304' });
   });
 
   it('backs off from a full queue without spinning', () => {
