@@ -101,12 +101,25 @@ export class RawTrial {
   async problems(orders: Orders, process: WorkerProcess, isProcessed: (order: Order) => boolean): Promise<readonly string[]> {
     const { outputs, totals } = orders.expected(isProcessed);
     const changelog = (await this.wire.read(this.changelogOf('totals'))).filter(isData);
-    const state = new Map((await process.queryAll('totals')).entries);
+    const state = await this.state(process);
     return [
       ...differences('output', outputs, sequencesOf(await this.wire.read(this.topics['output'] ?? ''))),
       ...differences('changelog', totals, lastTotals(changelog)),
       ...differences('state', totals, state),
     ];
+  }
+
+  /** What the process answers, once it answers for each partition: one of which nothing was left to process may still be restored. */
+  private async state(process: WorkerProcess): Promise<ReadonlyMap<string, string>> {
+    const partitions = await this.cluster.partitionsOf(this.changelogOf('totals'));
+    const untilMs = Date.now() + patienceMs;
+    for (;;) {
+      const content = await process.queryAll('totals');
+      if (content.partitions.length === partitions.length) return new Map(content.entries);
+      if (Date.now() > untilMs)
+        throw new Error(`${process.name} answers for the partitions ${content.partitions.join(', ')} alone.\n${process.describe()}`);
+      await sleep(100);
+    }
   }
 
   read(role: string): Promise<readonly StoredRecord[]> {
