@@ -75,10 +75,10 @@ export class Cluster {
   /** Those of the partitions that hold records of a transaction that has not ended. */
   async inTransaction(partitions: readonly TopicPartition[]): Promise<readonly TopicPartition[]> {
     const { admin } = this.broker;
-    // In this order: a transaction that ends between the two is none.
+    // In this order: a transaction that begins between the two is not overlooked.
+    const stable = await again(() => admin.listOffsets(partitions, 'lastStable'));
     const high = await again(() => admin.listOffsets(partitions, 'highWatermark'));
     const ends = new Map(high.map((each) => [partitionName(each), each.offset]));
-    const stable = await again(() => admin.listOffsets(partitions, 'lastStable'));
     return stable.filter((each) => each.offset < (ends.get(partitionName(each)) ?? 0));
   }
 
