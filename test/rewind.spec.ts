@@ -1,4 +1,5 @@
 /** Aborts in the middle of a load: tasks go back and the input is rewound while a consume is in flight that brings what comes later. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { kafkaAddresses } from './kafka-setting.js';
 import { brokerErrors, refuseOffsets } from './support/answers.js';
@@ -8,6 +9,8 @@ import { Trial } from './support/trial.js';
 const recordsTotal = 100_000;
 /** One of so many commits is refused. */
 const refusedEvery = 3;
+const waveSize = 250;
+const waveEveryMs = 5;
 
 describe('an input that is rewound while a consume is in flight', () => {
   it('loses nothing and repeats nothing, however often it happens', async () => {
@@ -27,8 +30,11 @@ describe('an input that is rewound while a consume is in flight', () => {
       });
       const worker = trial.start('a');
       await trial.allRunning();
-      // Half of the load is there already, so that a consume always has something to bring.
-      await trial.load.send(recordsTotal / 2);
+      // The other half comes in waves: a worker that has caught up waits in a consume, which brings the next wave while an abort goes on.
+      for (let sent = recordsTotal / 2; sent < recordsTotal; sent += waveSize) {
+        await trial.load.send(waveSize);
+        await sleep(waveEveryMs);
+      }
       await trial.settled();
       refusal.heal();
       const reasons = (): (string | undefined)[] =>
