@@ -7,6 +7,8 @@ import { BrokerProxy } from './support/proxy.js';
 import { Trial } from './support/trial.js';
 
 const recordsTotal = 100_000;
+/** So many at most, where no abort has met a consume by then. */
+const recordsMax = 400_000;
 /** One of so many commits is refused. */
 const refusedEvery = 3;
 const waveSize = 250;
@@ -31,7 +33,8 @@ describe('an input that is rewound while a consume is in flight', () => {
       const worker = trial.start('a');
       await trial.allRunning();
       // The other half comes in waves: a worker that has caught up waits in a consume, which brings the next wave while an abort goes on.
-      for (let sent = recordsTotal / 2; sent < recordsTotal; sent += waveSize) {
+      const discarded = async (): Promise<number> => (await worker.health()).counters.recordsDiscarded;
+      for (let sent = recordsTotal / 2; sent < recordsTotal || (sent < recordsMax && (await discarded()) === 0); sent += waveSize) {
         await trial.load.send(waveSize);
         await sleep(waveEveryMs);
       }
