@@ -21,28 +21,35 @@ export class SeenEvents {
 
   /** @returns false when the payment's event id was seen within the window already */
   remember(store: SeenStore, payment: Payment, streamTimeMs: number): boolean {
-    const window = Math.floor(streamTimeMs / this.windowMs);
-    const key = this.key(window, payment);
-    for (const each of [this.key(window - 1, payment), key]) {
-      const seenMs = store.get(each);
-      if (seenMs !== undefined && streamTimeMs - Number(seenMs) <= this.windowMs) return false;
-    }
+    const window = this.windowOf(streamTimeMs);
+    const key = keyOf(window, payment);
+    if (window > 0 && this.wasSeen(store, keyOf(window - 1, payment), streamTimeMs)) return false;
+    if (this.wasSeen(store, key, streamTimeMs)) return false;
     store.put(key, BigInt(streamTimeMs));
     return true;
   }
 
   /** Deletes the ids that no payment can be compared with any more. */
   async forget(store: SeenStore, streamTimeMs: number): Promise<void> {
-    const oldestKept = windowName(Math.floor(streamTimeMs / this.windowMs) - 1);
+    const oldestKept = windowName(Math.max(0, this.windowOf(streamTimeMs) - 1));
     for await (const [key] of store.range('', oldestKept)) store.delete(key);
   }
 
-  private key(window: number, payment: Payment): string {
-    return `${windowName(window)}/${payment.account}/${payment.eventId}`;
+  private wasSeen(store: SeenStore, key: string, streamTimeMs: number): boolean {
+    const seenMs = store.get(key);
+    return seenMs !== undefined && streamTimeMs - Number(seenMs) <= this.windowMs;
   }
+
+  private windowOf(streamTimeMs: number): number {
+    return Math.max(0, Math.floor(streamTimeMs / this.windowMs));
+  }
+}
+
+function keyOf(window: number, { account, eventId }: Payment): string {
+  return `${windowName(window)}/${account}/${eventId}`;
 }
 
 /** Of equal length, so that the order of the names is the order of time. */
 function windowName(window: number): string {
-  return String(Math.max(0, window)).padStart(12, '0');
+  return String(window).padStart(12, '0');
 }

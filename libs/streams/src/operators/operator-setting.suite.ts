@@ -4,6 +4,7 @@ import { noHeaders, type StreamRecord } from '../core/record.js';
 import { RecordScope, type ScopeHost } from '../runtime/scope.js';
 import { keyValueCodec } from '../state/key-value-codec.js';
 import { GuardedEngine } from '../state/guarded-engine.suite.js';
+import { physicalKeyOf } from '../state/map-key.js';
 import { MemoryEngine } from '../state/memory-engine.js';
 import { storeOpener } from '../state/stores/open-store.js';
 import { type DirtyEntry, TaskState } from '../state/task-state.js';
@@ -81,7 +82,7 @@ export class OperatorSetting<KIn, VIn, K, V> {
     for (const { name, committing } of this.state.dirtyStores()) {
       this.changelogs.set(name, [
         ...(this.changelogs.get(name) ?? []),
-        ...committing.map(({ key, committing: value = null }) => ({ key, value })),
+        ...committing.map(({ mapKey, committing: value = null }) => ({ key: physicalKeyOf(mapKey), value })),
       ]);
     }
     this.state.confirm();

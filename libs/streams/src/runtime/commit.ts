@@ -21,6 +21,7 @@ import { type Clock, sleep } from '../core/clock.js';
 import { TallyError, errorOf } from '../core/errors.js';
 import { type TopicPartition, noHeaders, partitionName } from '../core/record.js';
 import type { KeyVersions } from '../state/key-versions.js';
+import { KeyScratch } from '../state/map-key.js';
 import type { ChangelogPosition } from '../state/task-state.js';
 import {
   BrokerError,
@@ -88,6 +89,7 @@ export class Committer {
   /** Resolves when the offsets of the commit under way are in the transaction, or the commit has ended. */
   offsetsIn: Promise<void> = Promise.resolve();
   private offsetsAreIn: () => void = () => {};
+  private readonly keys = new KeyScratch();
 
   constructor(
     private readonly options: ResolvedOptions,
@@ -225,9 +227,9 @@ export class Committer {
         const changelog = this.changelogOf(name);
         if (changelog === undefined) continue;
         for (let index = 0; index < committing.length; index++) {
-          const { key, committing: value } = committing[index] as KeyVersions;
+          const { mapKey, committing: value } = committing[index] as KeyVersions;
           if (value === undefined) continue;
-          while (!session.produce(changelog.name, task.partition, key, value, timestampMs, noHeaders)) {
+          while (!session.produce(changelog.name, task.partition, this.keys.ofMapKey(mapKey), value, timestampMs, noHeaders)) {
             await sleep(this.clock, queuePauseMs);
             this.throwOnFailures(session.producer);
           }

@@ -9,7 +9,7 @@
  */
 import { errorOf } from '../core/errors.js';
 import { type StreamRecord, noHeaders, partitionName } from '../core/record.js';
-import { mapKeyOf } from '../state/map-key.js';
+import { dataMapKeyOf } from '../state/map-key.js';
 import type { ConsumedRecord } from './broker.js';
 import type { TaskEnvironment } from './environment.js';
 import { decode } from './decode.js';
@@ -125,7 +125,7 @@ export class Dispatcher {
     if (!this.environment.admits(this.task)) return false;
     let ownKey: string | undefined;
     if (limit > 1) {
-      ownKey = record.key === null ? '' : `\u0001${mapKeyOf(record.key)}`;
+      ownKey = record.key === null ? '' : dataMapKeyOf(record.key);
       if (this.busyKeys.has(ownKey)) return false;
       this.busyKeys.add(ownKey);
     }

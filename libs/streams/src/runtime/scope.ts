@@ -279,9 +279,7 @@ export class RecordScope implements RecordMetadata {
     const known = this.knownKeyBytes(key, topic.key);
     const output = serializeOutput(this.host.task, topic, destination, key, known, value, options, this.timestampMs);
     const sent = this.trace === undefined ? output : traced(output, this.trace, destination);
-    // An array that begins with its one entry has room for no more; one that an entry is pushed on has room for 17.
-    if (this.outputs === undefined) this.outputs = [sent];
-    else this.outputs.push(sent);
+    this.outputs = withOneMore(this.outputs, sent);
     if (branch !== undefined) (this.outputBranches ??= []).push(branch);
   }
 
@@ -310,10 +308,18 @@ export class RecordScope implements RecordMetadata {
       });
     }
     const store = new ScopedKeyValueStore<unknown, unknown>(this, access, branch, sibling);
-    if (stores === undefined) this.stores = [store];
-    else stores.push(store);
+    this.stores = withOneMore(stores, store);
     return store;
   }
+}
+
+/** Most records have few of a kind: an array that is written down has room for its entries, one that an entry is pushed on has room for 17. */
+function withOneMore<T>(list: T[] | undefined, entry: T): T[] {
+  if (list === undefined) return [entry];
+  if (list.length === 1) return [list[0] as T, entry];
+  if (list.length === 2) return [list[0] as T, list[1] as T, entry];
+  list.push(entry);
+  return list;
 }
 
 /** A processor's view of the scope; a new one for each call. */

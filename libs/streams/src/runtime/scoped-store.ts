@@ -4,6 +4,7 @@
  */
 import { assert } from '../core/assert.js';
 import { RecordRefusedError } from '../core/errors.js';
+import { physicalKeyBytes } from '../state/map-key.js';
 import { operatorTimeMs, raiseOperatorTime } from '../state/stores/operator-time.js';
 import type { ScopedEntries } from '../state/stores/store-entries.js';
 import type { KeyValueStore } from '../topology/store-definition.js';
@@ -177,7 +178,7 @@ export class ScopedKeyValueStore<K, V> implements KeyValueStore<K, V>, ScopedEnt
   }
 
   private checkBytes(mapKey: string, value: Uint8Array | null): void {
-    const bytes = mapKey.length + (value?.length ?? 0);
+    const bytes = physicalKeyBytes(mapKey) + (value?.length ?? 0);
     if (bytes <= this.scope.host.recordBytesMax) return;
     const { name } = this.access.definition;
     throw new RecordRefusedError(

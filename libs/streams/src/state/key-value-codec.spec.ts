@@ -7,7 +7,7 @@ import { string } from '../serde/string.js';
 import type { KeyValueStoreDefinition } from '../topology/store-definition.js';
 import { keyValueCodec } from './key-value-codec.js';
 import { readInt64, writeInt64 } from './int64.js';
-import { keyOfMapKey, mapKeyOf } from './map-key.js';
+import { mapKeyOf, physicalKeyOf } from './map-key.js';
 
 const text: Serde<string> = {
   name: 'text',
@@ -93,26 +93,24 @@ describe('a map key', () => {
         const codec = keyValueCodec(definition(serde, text));
         expect(codec.mapKey(key)).toBe(mapKeyOf(codec.encodeKey(key)));
         expect(codec.mapKey(key)).toBe(codec.mapKey(key));
-        expect(Buffer.from(keyOfMapKey(codec.mapKey(key)))).toEqual(Buffer.from(codec.encodeKey(key)));
+        expect(Buffer.from(physicalKeyOf(codec.mapKey(key)))).toEqual(Buffer.from(codec.encodeKey(key)));
       }
     },
   );
 
   it('is remembered for the next call, and for no other key', () => {
     const codec = keyValueCodec(definition(string(), text));
-    expect([codec.mapKey('key'), codec.mapKey('key'), codec.mapKey('other'), codec.mapKey('key')]).toEqual(
-      ['key', 'key', 'other', 'key'].map((key) => `\u0001${key}`),
-    );
+    expect([codec.mapKey('key'), codec.mapKey('key'), codec.mapKey('other'), codec.mapKey('key')]).toEqual(['key', 'key', 'other', 'key']);
   });
 
   it('follows a serde that is made of the one of text', () => {
     const lower: Serde<string> = { ...string(), name: 'lower', serialize: (key) => Buffer.from(key.toLowerCase()) };
-    expect(keyValueCodec(definition(lower, text)).mapKey('ABC')).toBe('\u0001abc');
+    expect(keyValueCodec(definition(lower, text)).mapKey('ABC')).toBe('abc');
   });
 
   it('tells 0 from -0 where the serde does', () => {
     const codec = keyValueCodec(definition(double(), text));
-    expect([codec.mapKey(0), codec.mapKey(-0), codec.mapKey(0)].map((key) => keyOfMapKey(key)[1])).toEqual([0, 0x80, 0]);
+    expect([codec.mapKey(0), codec.mapKey(-0), codec.mapKey(0)].map((key) => physicalKeyOf(key)[1])).toEqual([0, 0x80, 0]);
   });
 
   it('is refused for a lone surrogate, which has no bytes', () => {
@@ -122,9 +120,9 @@ describe('a map key', () => {
   it('is not remembered for an object, which may hold something else by then', () => {
     const codec = keyValueCodec(definition(bytes, text));
     const key = Buffer.from('a');
-    expect(codec.mapKey(key)).toBe('\u0001a');
+    expect(codec.mapKey(key)).toBe('a');
     key[0] = 0x62;
-    expect(codec.mapKey(key)).toBe('\u0001b');
+    expect(codec.mapKey(key)).toBe('b');
   });
 });
 

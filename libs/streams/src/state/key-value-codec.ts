@@ -14,11 +14,10 @@ import { concatBytes } from '../core/bytes.js';
 import { readInt64, writeInt64 } from './int64.js';
 import type { DirtyEntry } from './key-versions.js';
 import { dataKind } from './layout.js';
-import { mapKeyOf } from './map-key.js';
+import { dataMapKeyOfText, mapKeyOf } from './map-key.js';
 
 const valueHeaderBytes = 9;
 const bareHeaderBytes = 1;
-const dataPrefix = String.fromCharCode(dataKind);
 
 /** What the codec has to know of a store of any kind. */
 export interface CodecDefinition<K, V> {
@@ -107,7 +106,7 @@ class DefinitionCodec<K, V> implements KeyValueCodec<K, V> {
   mapKey(key: K): string {
     // Most keys are read and then written. Objects are the caller's: the same one may hold something else by now.
     if (this.#lastMapKey !== undefined && Object.is(key, this.#lastKey) && typeof key !== 'object') return this.#lastMapKey;
-    const mapKey = this.#hasTextKeys && typeof key === 'string' && isAscii(key) ? dataPrefix + key : mapKeyOf(this.encodeKey(key));
+    const mapKey = this.#hasTextKeys && typeof key === 'string' && isAscii(key) ? dataMapKeyOfText(key) : mapKeyOf(this.encodeKey(key));
     this.#lastKey = key;
     this.#lastMapKey = mapKey;
     return mapKey;

@@ -1,5 +1,3 @@
-import { keyOfMapKey } from './map-key.js';
-
 /** One entry of a store: physical key (without the store's prefix) and stored value, null for a deletion. Neither is ever modified. */
 export interface DirtyEntry {
   readonly key: Uint8Array;
@@ -19,14 +17,8 @@ export class KeyVersions {
   cached: Uint8Array | undefined = undefined;
   /** The cached value was read since the last look at it for eviction. */
   wasRead = false;
-  #key: Uint8Array | undefined = undefined;
 
   constructor(readonly mapKey: string) {}
-
-  /** Physical key: made when it is written for the first time, and kept for the next writes. */
-  get key(): Uint8Array {
-    return (this.#key ??= keyOfMapKey(this.mapKey));
-  }
 
   /** A layer holds something that the database may not. */
   get isDirty(): boolean {
@@ -34,10 +26,10 @@ export class KeyVersions {
   }
 }
 
-/** What an entry costs besides its bytes: map slot, versions, the headers of its map key and of two byte arrays. An estimate. */
-const overheadBytes = 400;
+/** What an entry costs besides its bytes: map slot, versions, the headers of its map key and of a byte array. An estimate. */
+const overheadBytes = 280;
 
-/** What an entry costs in memory, in bytes: its key is there twice. */
+/** What an entry costs in memory, in bytes. */
 export function entryBytes(mapKey: string, value: Uint8Array | null): number {
-  return overheadBytes + 2 * mapKey.length + (value === null ? 0 : value.length);
+  return overheadBytes + mapKey.length + (value === null ? 0 : value.length);
 }

@@ -1,5 +1,5 @@
 import { stateClosedError } from './state-errors.js';
-import { mapKeyOf } from './map-key.js';
+import { mapKeyOf, physicalKeyOf } from './map-key.js';
 
 /** Null is a deletion. */
 export type PinnedEntries = readonly (readonly [mapKey: string, value: Uint8Array | null])[];
@@ -60,7 +60,7 @@ async function* merge(
       for (; index < pinned.length; index++) {
         const [mapKey, value] = pinned[index]!;
         if (storedMapKey !== undefined && mapKey >= storedMapKey) break;
-        if (value !== null) yield [Buffer.from(mapKey, 'latin1'), value];
+        if (value !== null) yield [physicalKeyOf(mapKey), value];
       }
       if (stored === undefined || storedKey === undefined) return undefined;
       const hidden = index < pinned.length && pinned[index]![0] === storedMapKey;

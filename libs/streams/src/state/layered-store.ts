@@ -11,12 +11,13 @@
  */
 import { assert } from '../core/assert.js';
 import type { AnyStoreDefinition } from '../topology/store-definition.js';
+import { concatBytes } from '../core/bytes.js';
 import { keep } from './kept-bytes.js';
 import { type DirtyEntry, KeyVersions, entryBytes } from './key-versions.js';
 import { mergedRange, mergePinned } from './layered-range.js';
 import type { PinnedEntries } from './layered-range.js';
-import { dataKind, reservedMapKey, storePrefix } from './layout.js';
-import { mapKeyOf, writeMapKey } from './map-key.js';
+import { dataKind, storePrefix } from './layout.js';
+import { afterDataMapKey, extendMapKey, firstDataMapKey, KeyScratch, mapKeyOf, reservedMapKey } from './map-key.js';
 import type { CachedEntries, ReadCache } from './read-cache.js';
 import { stateClosedError } from './state-errors.js';
 import type { EngineBatch, StoreDatabase } from './store-engine.js';
@@ -45,8 +46,9 @@ export interface RangeBounds {
   readonly overlay?: ReadonlyMap<string, Uint8Array | null> | undefined;
 }
 
-const firstDataMapKey = String.fromCharCode(dataKind);
-const afterDataMapKey = String.fromCharCode(dataKind + 1);
+const firstDataKey = Uint8Array.of(dataKind);
+const afterDataKey = Uint8Array.of(dataKind + 1);
+const zero = Uint8Array.of(0);
 
 export class LayeredStore implements CachedEntries {
   readonly name: string;
@@ -55,11 +57,13 @@ export class LayeredStore implements CachedEntries {
   readonly #cache: ReadCache;
   readonly #bytes: LayerBytes;
   readonly #prefixBytes: number;
-  #databaseKey: Buffer;
-  #databaseKeyView: Buffer;
+  /** Engines copy the keys that they are given. */
+  readonly #databaseKey: KeyScratch;
   readonly #keys = new Map<string, KeyVersions>();
   /** The key asked for last: most are read and then written. */
   #last: KeyVersions | undefined;
+  /** A key that was looked for last and has no versions: new ones are read and then written as well. */
+  #lastMissing: string | undefined;
   #open: KeyVersions[] = [];
   #committing: KeyVersions[] = [];
   #committed: KeyVersions[] = [];
@@ -82,9 +86,7 @@ export class LayeredStore implements CachedEntries {
     cache.add(this);
     const prefix = storePrefix(definition.name);
     this.#prefixBytes = prefix.byteLength;
-    this.#databaseKey = Buffer.alloc(prefix.byteLength + 256);
-    this.#databaseKey.set(prefix);
-    this.#databaseKeyView = this.#databaseKey;
+    this.#databaseKey = new KeyScratch(prefix);
   }
 
   get closed(): boolean {
@@ -136,10 +138,12 @@ export class LayeredStore implements CachedEntries {
    */
   range(bounds: RangeBounds): AsyncIterableIterator<readonly [Uint8Array, Uint8Array]> {
     if (this.#closed) throw stateClosedError(`store ${this.name}`);
+    const { from: first = firstDataKey } = bounds;
     const from = bounds.from === undefined ? firstDataMapKey : mapKeyOf(bounds.from);
     // The smallest key after an inclusive bound is that bound with a zero byte behind it.
-    const before = bounds.to === undefined ? afterDataMapKey : `${mapKeyOf(bounds.to)}\u0000`;
-    const snapshot = this.#database.range({ gte: this.#boundInDatabase(from), lt: this.#boundInDatabase(before) });
+    const before = bounds.to === undefined ? afterDataMapKey : extendMapKey(mapKeyOf(bounds.to), '\u0000');
+    const end = bounds.to === undefined ? afterDataKey : concatBytes(bounds.to, zero);
+    const snapshot = this.#database.range({ gte: this.#boundInDatabase(first), lt: this.#boundInDatabase(end) });
     const slices = [this.#pin(from, before, bounds.view)];
     if (bounds.overlay !== undefined) slices.push(sliceOf(bounds.overlay, from, before));
     return mergedRange(mergePinned(slices), snapshot, this.#prefixBytes, this);
@@ -235,7 +239,7 @@ export class LayeredStore implements CachedEntries {
   writeFlushing(batch: EngineBatch, from: number, to: number): void {
     for (let index = from; index < to; index++) {
       const versions = this.#flushing[index];
-      if (versions?.flushing !== undefined) write(batch, this.#keyInDatabase(versions.mapKey), versions.flushing);
+      if (versions?.flushing !== undefined) write(batch, this.#databaseKey.ofMapKey(versions.mapKey), versions.flushing);
     }
   }
 
@@ -263,9 +267,7 @@ export class LayeredStore implements CachedEntries {
   writeRestored(batch: EngineBatch, entries: readonly DirtyEntry[], from: number, to: number): void {
     for (let index = from; index < to; index++) {
       const { key, value } = entries[index] as DirtyEntry;
-      const databaseKey = this.#databaseKeyOf(key.length);
-      databaseKey.set(key, this.#prefixBytes);
-      write(batch, databaseKey, value);
+      write(batch, this.#databaseKey.ofBytes(key), value);
     }
   }
 
@@ -324,8 +326,10 @@ export class LayeredStore implements CachedEntries {
   #find(mapKey: string): KeyVersions | undefined {
     const last = this.#last;
     if (last !== undefined && last.mapKey === mapKey) return last;
+    if (mapKey === this.#lastMissing) return undefined;
     const versions = this.#keys.get(mapKey);
     if (versions !== undefined) this.#last = versions;
+    else this.#lastMissing = mapKey;
     return versions;
   }
 
@@ -333,6 +337,7 @@ export class LayeredStore implements CachedEntries {
     const versions = new KeyVersions(mapKey);
     this.#keys.set(mapKey, versions);
     this.#last = versions;
+    this.#lastMissing = undefined;
     return versions;
   }
 
@@ -348,7 +353,7 @@ export class LayeredStore implements CachedEntries {
       }
     }
     this.cacheMisses++;
-    const stored = this.#database.getSync(this.#keyInDatabase(mapKey));
+    const stored = this.#database.getSync(this.#databaseKey.ofMapKey(mapKey));
     if (stored !== undefined && this.#cache.reserve(entryBytes(mapKey, stored))) {
       // Looked up again: making room may have dropped the key that was found.
       (this.#find(mapKey) ?? this.#add(mapKey)).cached = keep(stored);
@@ -383,29 +388,8 @@ export class LayeredStore implements CachedEntries {
     return [...pinned].toSorted(([left], [right]) => (left < right ? -1 : 1));
   }
 
-  /** The key with the store's prefix, in an array that the next call overwrites: engines copy what they are given. */
-  #keyInDatabase(mapKey: string): Uint8Array {
-    const key = this.#databaseKeyOf(mapKey.length);
-    writeMapKey(mapKey, key, this.#prefixBytes);
-    return key;
-  }
-
-  /** Begins with the store's prefix; so many bytes of a key are to be written behind it. */
-  #databaseKeyOf(keyBytes: number): Buffer {
-    const length = this.#prefixBytes + keyBytes;
-    if (length > this.#databaseKey.length) {
-      const larger = Buffer.alloc(length * 2);
-      larger.set(this.#databaseKey.subarray(0, this.#prefixBytes));
-      this.#databaseKey = larger;
-      this.#databaseKeyView = larger;
-    }
-    // Keys of a store are often equally long.
-    if (this.#databaseKeyView.length !== length) this.#databaseKeyView = this.#databaseKey.subarray(0, length);
-    return this.#databaseKeyView;
-  }
-
-  #boundInDatabase(mapKey: string): Uint8Array {
-    return Uint8Array.from(this.#keyInDatabase(mapKey));
+  #boundInDatabase(physicalKey: Uint8Array): Uint8Array {
+    return Uint8Array.from(this.#databaseKey.ofBytes(physicalKey));
   }
 }
 

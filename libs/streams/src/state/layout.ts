@@ -19,7 +19,6 @@
  */
 import { CorruptDataError, InvalidConfigurationError } from '../core/errors.js';
 import { readInt64, writeInt64 } from './int64.js';
-import { mapKeyOf } from './map-key.js';
 
 export const databaseFormat = 1;
 
@@ -48,11 +47,6 @@ export interface ChangelogPosition {
   readonly dateMs: number;
   /** Id of the changelog topic. */
   readonly topicId: string;
-}
-
-/** Map key of what Tally keeps for a store under a name of its own. */
-export function reservedMapKey(name: string): string {
-  return mapKeyOf(Buffer.from(`\u0000${name}`, 'utf8'));
 }
 
 export function checkStoreName(name: string): void {

@@ -1,5 +1,5 @@
 import { stateClosedError, stateLockedError } from './state-errors.js';
-import { mapKeyOf } from './map-key.js';
+import { latin1Of } from './map-key.js';
 import type { EngineBatch, EngineRange, StoreDatabase, StoreEngine } from './store-engine.js';
 
 /** Faults that tests and the simulator inject. Each may wait, which holds the operation there, or throw, which fails it. */
@@ -22,7 +22,7 @@ class Disk {
 
   slice(range: EngineRange): [string, Uint8Array][] {
     const keys = (this.#sortedKeys ??= [...this.entries.keys()].toSorted());
-    const selected = keys.slice(lowerBound(keys, mapKeyOf(range.gte)), lowerBound(keys, mapKeyOf(range.lt)));
+    const selected = keys.slice(lowerBound(keys, latin1Of(range.gte)), lowerBound(keys, latin1Of(range.lt)));
     if (range.reverse === true) selected.reverse();
     return selected.slice(0, range.limit ?? selected.length).map((key) => [key, this.entries.get(key)!]);
   }
@@ -99,7 +99,7 @@ class MemoryDatabase implements StoreDatabase {
   getSync(key: Uint8Array): Uint8Array | undefined {
     this.#assertOpen();
     this.#faults.beforeRead?.(this.#directory);
-    return this.#disk.entries.get(mapKeyOf(key));
+    return this.#disk.entries.get(latin1Of(key));
   }
 
   range(range: EngineRange): AsyncIterableIterator<readonly [Uint8Array, Uint8Array]> {
@@ -216,7 +216,7 @@ class MemoryBatch implements EngineBatch {
 
   #add(key: Uint8Array, value: Uint8Array | null): void {
     if (this.#ended) throw stateClosedError('a batch that was written or closed');
-    this.#operations.set(mapKeyOf(key), value);
+    this.#operations.set(latin1Of(key), value);
     this.#length++;
   }
 

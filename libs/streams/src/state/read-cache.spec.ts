@@ -22,7 +22,7 @@ class Subject {
   }
 
   set(key: string, value: Buffer): void {
-    this.content.set(`\u0001${this.store.name}\u0000${key}`, value);
+    this.content.set(`\u0001${this.store.name}\u0000\u0001${key}`, value);
   }
 
   get(key: string): Buffer | undefined {
@@ -42,7 +42,7 @@ class Subject {
     this.store.freeze();
     this.store.confirm();
     this.store.startFlush();
-    if (value === null) this.content.delete(`\u0001${this.store.name}\u0000${key}`);
+    if (value === null) this.content.delete(`\u0001${this.store.name}\u0000\u0001${key}`);
     else this.set(key, value);
     this.store.cacheFlushed(0, this.store.flushingCount);
     this.store.finishFlush();

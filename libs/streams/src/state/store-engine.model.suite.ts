@@ -7,7 +7,7 @@
  */
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import { mapKeyOf } from './map-key.js';
+import { latin1Of } from './map-key.js';
 import type { PowerCuts } from './power-cut.suite.js';
 import type { EngineRange, StoreDatabase } from './store-engine.js';
 
@@ -36,7 +36,7 @@ export function bytesOf(text: string): Uint8Array {
 
 export async function entriesOf(range: AsyncIterable<readonly [Uint8Array, Uint8Array]>): Promise<[string, string][]> {
   const entries: [string, string][] = [];
-  for await (const [key, value] of range) entries.push([mapKeyOf(key), mapKeyOf(value)]);
+  for await (const [key, value] of range) entries.push([latin1Of(key), latin1Of(value)]);
   return entries;
 }
 
@@ -51,7 +51,7 @@ export async function write(database: StoreDatabase, entries: Entries): Promise<
 
 export function valueOf(database: StoreDatabase, key: string): string | undefined {
   const value = database.getSync(bytesOf(key));
-  return value === undefined ? undefined : mapKeyOf(value);
+  return value === undefined ? undefined : latin1Of(value);
 }
 
 const keyText = fc

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { gate } from './gate.suite.js';
 import { entryBytes } from './key-versions.js';
 import { storePrefix } from './layout.js';
-import { mapKeyOf } from './map-key.js';
+import { latin1Of, mapKeyOf, physicalKeyOf } from './map-key.js';
 import type { StoreDatabase, StoreEngine } from './store-engine.js';
 import { entriesOf } from './store-engine.suite.js';
 import { TaskState } from './task-state.js';
@@ -170,8 +170,8 @@ export class Subject {
   #expectDirtyEntries(): void {
     const dirty = new Map<string, string | null>();
     for (const { name, committing } of this.state.dirtyStores()) {
-      for (const { key, committing: value } of committing) {
-        const text = mapKeyOf(key).slice(1);
+      for (const { mapKey, committing: value } of committing) {
+        const text = latin1Of(physicalKeyOf(mapKey), 1);
         dirty.set(slot(storeNames.indexOf(name as (typeof storeNames)[number]), text), textOf(value ?? undefined) ?? null);
       }
     }
@@ -286,7 +286,7 @@ function physicalKey(text: string): Uint8Array {
 }
 
 function textOf(bytes: Uint8Array | null | undefined): string | undefined {
-  return bytes === undefined || bytes === null ? undefined : mapKeyOf(bytes);
+  return bytes === undefined || bytes === null ? undefined : latin1Of(bytes);
 }
 
 function apply(target: Content, writes: Content): void {
@@ -305,6 +305,6 @@ function listed(content: Content, index: number, keyPrefix: string): [string, st
 
 function bytesOf(content: Content): number {
   let bytes = 0;
-  for (const [key, value] of content) bytes += entryBytes(key.slice(1), value === null ? null : Buffer.from(value));
+  for (const [key, value] of content) bytes += entryBytes(key.slice(2), value === null ? null : Buffer.from(value));
   return bytes;
 }

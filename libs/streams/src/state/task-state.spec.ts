@@ -10,7 +10,7 @@ import type { KeyValueStoreDefinition } from '../topology/store-definition.js';
 import { keyValueCodec } from './key-value-codec.js';
 import { childTimeoutMs, killWhileWriting } from './killed-writer.suite.js';
 import { formatKey } from './layout.js';
-import { mapKeyOf } from './map-key.js';
+import { latin1Of } from './map-key.js';
 import type { ChangelogPosition } from './layout.js';
 import { LevelDbEngine } from './leveldb-engine.js';
 import { MemoryEngine } from './memory-engine.js';
@@ -36,7 +36,7 @@ function positions(offset: number): ReadonlyMap<string, ChangelogPosition> {
 }
 
 function put(state: TaskState, key: string, value: string): void {
-  state.store('accounts').put(`\u0001${key}`, Buffer.from(value));
+  state.store('accounts').put(key, Buffer.from(value));
 }
 
 async function commitAndFlush(state: TaskState, offset: number): Promise<void> {
@@ -192,9 +192,9 @@ describe('restoring', () => {
     put(state, 'a', 'old');
     await commitAndFlush(state, 1);
     const key = Buffer.from('\u0001a');
-    expect(mapKeyOf(state.store('accounts').get('\u0001a')!)).toBe('old');
+    expect(latin1Of(state.store('accounts').get('a')!)).toBe('old');
     await state.applyRestored('accounts', [{ key, value: Buffer.from('new') }], { offset: 2, dateMs: 1, topicId: 't' });
-    expect(mapKeyOf(state.store('accounts').get('\u0001a')!)).toBe('new');
+    expect(latin1Of(state.store('accounts').get('a')!)).toBe('new');
   });
 
   it('rebuilds so that a crash at any of its writes is followed by an empty store without a position', async () => {
@@ -264,9 +264,9 @@ describe('queries', () => {
     const state = await openTask();
     for (const key of ['a', 'b', 'c']) put(state, key, 'open');
     const overlay = new Map<string, Uint8Array | null>([
-      ['\u0001b', null],
-      ['\u0001bb', Buffer.from('own')],
-      ['\u0001z', Buffer.from('outside')],
+      ['b', null],
+      ['bb', Buffer.from('own')],
+      ['z', Buffer.from('outside')],
     ]);
     const range = state.store('accounts').range({ to: Buffer.from('\u0001c'), view: 'open', overlay });
     overlay.clear();
@@ -288,7 +288,7 @@ describe('queries', () => {
     const store = state.store('accounts');
     await Promise.all([state.close(), state.close()]);
     for (const key of ['committed', 'committing', 'open']) {
-      expect(() => store.get(`\u0001${key}`)).toThrow(expect.objectContaining({ code: 'STATE_CLOSED', kind: 'closed' }));
+      expect(() => store.get(key)).toThrow(expect.objectContaining({ code: 'STATE_CLOSED', kind: 'closed' }));
     }
     expect(() => store.range({ view: 'open' })).toThrow(expect.objectContaining({ code: 'STATE_CLOSED' }));
     expect(state.bytes).toEqual({ open: 0, committing: 0, committed: 0 });
@@ -320,7 +320,7 @@ describe('a process that is killed while it flushes', () => {
           const state = await TaskState.open({ engine: new LevelDbEngine(), directory: process.argv[2], task: 'ledger/0', stores, cacheBytesMax: 1e6 });
           for (let generation = ${generation + 1}; ; generation++) {
             for (let index = 0; index < 300; index++) {
-              state.store('accounts').put('\\u0001' + index, Buffer.from(String(generation)));
+              state.store('accounts').put(String(index), Buffer.from(String(generation)));
             }
             state.freeze();
             state.confirm();

@@ -27,6 +27,8 @@ export interface ClientSettings {
   readonly writesTimestampZero: boolean;
   /** Keys and values are not copied: nobody changes the bytes that a record was made of. */
   readonly takesBytesOver: boolean;
+  /** Topics whose records nobody reads: they have offsets, and no bytes are kept of them. */
+  readonly keepsNothingOf?: (topic: string) => boolean;
 }
 
 /** The client waits twice as long after each attempt, within these bounds. */

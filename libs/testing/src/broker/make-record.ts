@@ -23,6 +23,8 @@ export function checkRecord(
     throw refusal('HEADER_INVALID', topic, 'A header must have a name without NUL and bytes as its value.');
 }
 
+const nothing = new Uint8Array();
+
 /**
  * Copies the bytes, unless the client takes them over: the caller may use its buffers again.
  * @throws BrokerError of kind `recordRefused` as the client of a real cluster does.
@@ -37,14 +39,15 @@ export function makeRecord(
   headers: Headers,
 ): RecordToLog {
   checkRecord(connection, topic, key, value, timestampMs, headers);
-  const { takesBytesOver } = connection.client;
+  const { takesBytesOver, keepsNothingOf } = connection.client;
+  const isKept = keepsNothingOf === undefined || !keepsNothingOf(topic);
   return {
     topic,
     partition: choosePartition(connection, topic, partition),
     offset: -1,
     timestampMs,
-    key: takesBytesOver ? key : copy(key),
-    value: takesBytesOver ? value : copy(value),
+    key: isKept ? (takesBytesOver ? key : copy(key)) : nothing,
+    value: isKept ? (takesBytesOver ? value : copy(value)) : nothing,
     headers: headers.length === 0 ? noHeaders : headers.map(copyHeader),
     rank: connection.cluster.nextRank(),
     bytes: recordBytes(key, value, headers),

@@ -53,7 +53,7 @@ export class DrivenWorker {
     const broker = new SimulatedBroker(this.cluster, {
       producer: { lingerMs: 0 },
       maxPollIntervalMs: neverMs,
-      client: { writesTimestampZero: true, takesBytesOver: true },
+      client: { writesTimestampZero: true, takesBytesOver: true, keepsNothingOf: (topic) => this.topics.isChangelog(topic) },
     });
     this.worker = new StreamsWorker(
       { ...parts, broker, storeEngine: new MemoryEngine(), clock, random },

@@ -8,6 +8,7 @@ export class TopicNames {
   readonly sources: ReadonlySet<string>;
   /** These and the repartition topics. */
   readonly inputs: ReadonlySet<string>;
+  readonly changelogs: ReadonlySet<string>;
   /** Repartition topics and changelogs. */
   readonly internal: ReadonlySet<string>;
   /** Of the tasks that hold a store, by the store's name. */
@@ -24,7 +25,8 @@ export class TopicNames {
     this.globals = new Set(Array.from(globalStores.values(), ({ topic }) => topic.name));
     this.sources = new Set([...handles.filter((name) => !repartition.has(name)), ...this.globals]);
     this.inputs = new Set(inputsOf(handles));
-    this.internal = new Set([...repartition.values(), ...Array.from(stores.keys(), (store) => changelogTopicName(applicationId, store))]);
+    this.changelogs = new Set(Array.from(stores.keys(), (store) => changelogTopicName(applicationId, store)));
+    this.internal = new Set([...repartition.values(), ...this.changelogs]);
     this.inputsOfStores = new Map<string, readonly string[]>([
       ...subTopologies.flatMap((sub) => sub.stores.map((store) => [store, inputsOf(sub.sourceTopics)] as const)),
       ...Array.from(globalStores, ([store, { topic }]) => [store, [topic.name]] as const),

@@ -1,4 +1,5 @@
 import { assert } from '../../core/assert.js';
+import { extendMapKey } from '../map-key.js';
 import type { EntryReader } from './entry-access.js';
 import {
   childFor,
@@ -83,7 +84,8 @@ export class OrderedTreeReader {
   }
 
   protected nodeAddress(number: number): string {
-    return this.address + String.fromCharCode(number >>> 24, (number >>> 16) & 0xff, (number >>> 8) & 0xff, number & 0xff);
+    const bytes = String.fromCharCode(number >>> 24, (number >>> 16) & 0xff, (number >>> 8) & 0xff, number & 0xff);
+    return extendMapKey(this.address, bytes);
   }
 
   private floorIn(node: Uint8Array, key: Uint8Array): TreeEntry | undefined {

@@ -11,11 +11,12 @@
 import { concatBytes } from '../../core/bytes.js';
 import { readTime, sortableTime, timeBytes } from '../../core/sortable.js';
 import { indexKind } from '../layout.js';
+import { mapKeyOf } from '../map-key.js';
 import type { EntryAccess } from '../ordered/entry-access.js';
 import { OrderedTree } from '../ordered/ordered-tree.js';
 import { neverMs, type StoreTime } from './store-time.js';
 
-const address = String.fromCharCode(indexKind);
+const address = mapKeyOf(Uint8Array.of(indexKind));
 const nothing = new Uint8Array(0);
 /** A key with this behind it is the next one that there can be. */
 const afterKey = Uint8Array.of(0);

@@ -4,7 +4,7 @@
  *   operatorTime := 0x01 observedMs:i64
  */
 import { readInt64, writeInt64 } from '../int64.js';
-import { reservedMapKey } from '../layout.js';
+import { reservedMapKey } from '../map-key.js';
 import type { EntryAccess } from '../ordered/entry-access.js';
 
 const layoutVersion = 0x01;

@@ -5,12 +5,11 @@
  */
 import type { SortedStore } from '../../topology/sorted-store.js';
 import type { KeyValueCodec } from '../key-value-codec.js';
-import { dataKind } from '../layout.js';
-import { mapKeyOf } from '../map-key.js';
+import { firstDataMapKey, mapKeyOf } from '../map-key.js';
 import { OrderedTree, OrderedTreeReader, type TreeEntry } from '../ordered/ordered-tree.js';
 import type { ReadableEntries, ScopedEntries } from './store-entries.js';
 
-const address = String.fromCharCode(dataKind);
+const address = firstDataMapKey;
 
 export class SortedStoreReader<K, V> {
   constructor(

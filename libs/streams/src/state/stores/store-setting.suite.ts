@@ -5,6 +5,7 @@ import { type Branch, RecordScope, type ScopeHost } from '../../runtime/scope.js
 import { type StoreHandle, untypedStore, type UntypedStore } from '../../topology/store-definition.js';
 import { keyValueCodec } from '../key-value-codec.js';
 import { GuardedEngine } from '../guarded-engine.suite.js';
+import { physicalKeyOf } from '../map-key.js';
 import { MemoryEngine } from '../memory-engine.js';
 import { type DirtyEntry, TaskState } from '../task-state.js';
 import { storeOpener } from './open-store.js';
@@ -75,7 +76,7 @@ export class StoreSetting<S extends object> {
   commit(): void {
     this.state.freeze();
     for (const { committing } of this.state.dirtyStores()) {
-      this.changelog.push(...committing.map(({ key, committing: value = null }) => ({ key, value })));
+      this.changelog.push(...committing.map(({ mapKey, committing: value = null }) => ({ key: physicalKeyOf(mapKey), value })));
     }
     this.state.confirm();
   }

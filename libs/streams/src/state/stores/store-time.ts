@@ -6,7 +6,7 @@
  * `observedMs` is the largest time that was written, -1 before any. `dueMs` is when the first key of the index (expiry.ts) is due.
  */
 import { readInt64, writeInt64 } from '../int64.js';
-import { reservedMapKey } from '../layout.js';
+import { reservedMapKey } from '../map-key.js';
 import type { EntryAccess, EntryReader } from '../ordered/entry-access.js';
 
 const layoutVersion = 0x01;

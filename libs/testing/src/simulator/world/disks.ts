@@ -2,7 +2,7 @@
  * Compares every disk with the changelog. A disk may be behind its changelog, or ahead of its position; with what lies behind the position
  * replayed it must be what the changelog says: that is what the next process would make of it, on whichever machine.
  */
-import { changelogTopicName, dataKind, mapKeyOf, type StoreEngine, TaskState } from '@tally/streams';
+import { changelogTopicName, dataKind, latin1Of, type StoreEngine, TaskState } from '@tally/streams';
 import type { History } from './history.js';
 import { foldChangelog } from './logs.js';
 import type { Machine } from './machine.js';
@@ -41,7 +41,7 @@ class DiskComparison {
       // What belongs to another topic, or to nothing, is thrown away by whoever opens it.
       if (position === undefined || position.topicId !== topic?.topicId) continue;
       const entries = new Map<string, Uint8Array | null>();
-      for await (const [key, stored] of state.store(name).range({ view: 'committed' })) entries.set(mapKeyOf(key), stored);
+      for await (const [key, stored] of state.store(name).range({ view: 'committed' })) entries.set(latin1Of(key), stored);
       for (const [key, stored] of foldChangelog(this.history, name, partition, position.offset)) entries.set(key, stored);
       const difference = firstDifference(this.whole(name, partition), entries);
       if (difference !== undefined) evidence.disksAstray.push(`${where}, store ${name} from ${position.offset} on: ${difference}`);

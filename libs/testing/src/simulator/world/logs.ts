@@ -1,5 +1,5 @@
 /** What lies in the topics of a history. */
-import { changelogTopicName, type ConsumedRecord, dataKind, keyValueCodec, mapKeyOf, untypedStore } from '@tally/streams';
+import { changelogTopicName, type ConsumedRecord, dataKind, keyValueCodec, latin1Of, untypedStore } from '@tally/streams';
 import { textOf, type InputRecord } from '../scenarios/scenario.js';
 import type { StoreContents } from './evidence.js';
 import type { History } from './history.js';
@@ -47,7 +47,7 @@ export function foldChangelog(
 ): ReadonlyMap<string, Uint8Array | null> {
   const entries = new Map<string, Uint8Array | null>();
   for (const { key, value, offset } of cluster.records(changelogTopicName(era.applicationId, store), partition)) {
-    if (offset >= fromOffset && key !== null) entries.set(mapKeyOf(key), value);
+    if (offset >= fromOffset && key !== null) entries.set(latin1Of(key), value);
   }
   return entries;
 }

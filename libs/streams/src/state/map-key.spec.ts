@@ -1,0 +1,70 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dataKind, indexKind, reservedKind } from './layout.js';
+import {
+  afterDataMapKey,
+  dataMapKeyOf,
+  dataMapKeyOfText,
+  extendMapKey,
+  firstDataMapKey,
+  latin1Of,
+  mapKeyOf,
+  physicalKeyBytes,
+  physicalKeyOf,
+  reservedMapKey,
+  writePhysicalKey,
+} from './map-key.js';
+
+const kinds = [reservedKind, dataKind, indexKind];
+/** The bytes that mean something in a map key, and others. */
+const someByte = fc.oneof(fc.constantFrom(0, 1, 2), fc.integer({ min: 0, max: 255 }));
+const keyBytes = fc.array(someByte, { maxLength: 60 }).map((bytes) => Buffer.from(bytes));
+const physicalKey = fc.tuple(fc.constantFrom(...kinds), keyBytes).map(([kind, bytes]) => Buffer.concat([Uint8Array.of(kind), bytes]));
+
+describe('a map key', () => {
+  it('stands for one physical key, whose bytes are made of it', () => {
+    fc.assert(
+      fc.property(physicalKey, fc.nat({ max: 3 }), (key, at) => {
+        const mapKey = mapKeyOf(key);
+        expect(Buffer.from(physicalKeyOf(mapKey))).toEqual(key);
+        expect(physicalKeyBytes(mapKey)).toBe(key.length);
+        const target = Buffer.alloc(key.length + at + 1, 0xee);
+        writePhysicalKey(mapKey, target, at);
+        expect(target).toEqual(Buffer.concat([Buffer.alloc(at, 0xee), key, Buffer.alloc(1, 0xee)]));
+      }),
+    );
+  });
+
+  it('sorts as the bytes among those of its kind, and data lies between its bounds', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...kinds), keyBytes, keyBytes, (kind, one, other) => {
+        const [left, right] = [one, other].map((bytes) => mapKeyOf(Buffer.concat([Uint8Array.of(kind), bytes]))) as [string, string];
+        expect(left < right ? -1 : left > right ? 1 : 0).toBe(Buffer.compare(one, other));
+        expect(left >= firstDataMapKey && left < afterDataMapKey).toBe(kind === dataKind);
+      }),
+    );
+  });
+
+  it('of data is the same from its bytes, its text and its physical key', () => {
+    fc.assert(
+      fc.property(keyBytes, (bytes) => {
+        const mapKey = mapKeyOf(Buffer.concat([Uint8Array.of(dataKind), bytes]));
+        expect(dataMapKeyOf(bytes)).toBe(mapKey);
+        expect(dataMapKeyOfText(latin1Of(bytes))).toBe(mapKey);
+      }),
+    );
+  });
+
+  it('is extended as its bytes are', () => {
+    fc.assert(
+      fc.property(physicalKey, keyBytes, (key, more) => {
+        expect(extendMapKey(mapKeyOf(key), latin1Of(more))).toBe(mapKeyOf(Buffer.concat([key, more])));
+      }),
+    );
+  });
+
+  it('of text is the text itself', () => {
+    expect(dataMapKeyOfText('account-1')).toBe('account-1');
+    expect(reservedMapKey('owner')).toBe('\u0000\u0000owner');
+  });
+});
