@@ -38,24 +38,25 @@ export async function settledWithin(promise: Promise<unknown>, timeoutMs: number
  * for `idle` first.
  */
 export class CallsInFlight {
-  readonly #calls = new Set<Promise<unknown>>();
+  /** No set: its table is made anew after every few calls, and each one keeps what was in the one before for as long as that is not collected. */
+  readonly #calls: Promise<unknown>[] = [];
 
   track<T>(call: Promise<T>): Promise<T> {
-    this.#calls.add(call);
+    this.#calls.push(call);
     const forget = (): void => {
-      this.#calls.delete(call);
+      this.#calls.splice(this.#calls.indexOf(call), 1);
     };
     call.then(forget, forget);
     return call;
   }
 
   get size(): number {
-    return this.#calls.size;
+    return this.#calls.length;
   }
 
   /** @returns false when something was still under way after the bound. */
   async idle(timeoutMs: number): Promise<boolean> {
-    if (this.#calls.size === 0) return true;
+    if (this.#calls.length === 0) return true;
     return settledWithin(Promise.allSettled(this.#calls), timeoutMs);
   }
 }

@@ -11,7 +11,7 @@ export const mutation = {
       file: 'state/layered-store.ts',
       find: '  get flushingCount(): number {',
       replace: `  unflushed(): { key: Uint8Array; value: Uint8Array | null }[] {
-    return this.#committed.map(({ key, committed = null }) => ({ key, value: committed }));
+    return this.#committed.map(({ mapKey, committed = null }) => ({ key: Buffer.from(this.#databaseKey.ofMapKey(mapKey).subarray(this.#prefixBytes)), value: committed }));
   }
 
   get flushingCount(): number {`,

@@ -42,7 +42,7 @@ export class PartitionLog {
   /** Set for each marker and tombstone by the first compaction that meets it: from then on it may go. */
   private removableFromMs = new Map<number, number>();
   private readonly open = new Map<number, PartitionTransaction>();
-  private readonly waiting = new Set<() => void>();
+  private waiting = new Set<() => void>();
   private start = 0;
   private end = 0;
   private endOfRecords = 0;
@@ -204,8 +204,9 @@ export class PartitionLog {
 
   private changed(): void {
     if (this.waiting.size === 0) return;
-    const callbacks = [...this.waiting];
-    this.waiting.clear();
+    const callbacks = this.waiting;
+    // Not emptied by `clear`: a table that was cleared keeps what it held, and is itself kept by those before it once they are old.
+    this.waiting = new Set();
     for (const callback of callbacks) callback();
   }
 }

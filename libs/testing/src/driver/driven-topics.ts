@@ -127,8 +127,11 @@ export class DrivenTopics {
     this.holdInputs();
     for (const partition of this.all()) {
       const { topic } = partition.at;
+      if (this.names.internal.has(topic)) {
+        partition.collected = partition.log.lastStableOffset;
+        continue;
+      }
       const written = takeWritten(partition);
-      if (this.names.internal.has(topic)) continue;
       const outputs = this.names.inputs.has(topic) ? written.filter((record) => this.isOutput(record)) : written;
       if (outputs.length > 0) this.outputs.add(topic, outputs);
     }

@@ -10,7 +10,7 @@ interface TopicOutputs {
 }
 
 export class UnreadOutputs {
-  private readonly byTopic = new Map<string, TopicOutputs>();
+  private byTopic = new Map<string, TopicOutputs>();
 
   /** @param records of one partition, in their order */
   add(topic: string, records: readonly LoggedRecord[]): void {
@@ -45,7 +45,8 @@ export class UnreadOutputs {
 
   takeEverything(): readonly LoggedRecord[] {
     const unread = Array.from(this.byTopic.values(), ({ records, read }) => records.slice(read)).flat();
-    this.byTopic.clear();
+    // Not by `clear`: what a cleared map has held stays reachable from its former table, and that one, once it is old, from those before it.
+    this.byTopic = new Map();
     return unread.toSorted(byRank);
   }
 
