@@ -44,7 +44,7 @@ export class CallsInFlight {
   track<T>(call: Promise<T>): Promise<T> {
     this.#calls.push(call);
     const forget = (): void => {
-      this.#calls.splice(this.#calls.indexOf(call), 1);
+      void this.#calls.splice(this.#calls.indexOf(call), 1);
     };
     call.then(forget, forget);
     return call;
