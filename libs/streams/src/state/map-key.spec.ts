@@ -7,6 +7,7 @@ import {
   dataMapKeyOfText,
   extendMapKey,
   firstDataMapKey,
+  KeyScratch,
   latin1Of,
   mapKeyOf,
   physicalKeyBytes,
@@ -66,5 +67,21 @@ describe('a map key', () => {
   it('of text is the text itself', () => {
     expect(dataMapKeyOfText('account-1')).toBe('account-1');
     expect(reservedMapKey('owner')).toBe('\u0000\u0000owner');
+  });
+});
+
+describe('a scratch of keys', () => {
+  it('makes each key behind its prefix, however long both are', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 2_000 }), fc.array(fc.nat({ max: 2_000 }), { maxLength: 20 }), (prefix, lengths) => {
+        const scratch = new KeyScratch(prefix);
+        for (const [index, length] of lengths.entries()) {
+          const key = Buffer.concat([Uint8Array.of(dataKind), Buffer.alloc(length, 0x61 + index)]);
+          const expected = Buffer.concat([prefix, key]);
+          expect(scratch.ofMapKey(mapKeyOf(key)).equals(expected)).toBe(true);
+          expect(scratch.ofBytes(key).equals(expected)).toBe(true);
+        }
+      }),
+    );
   });
 });

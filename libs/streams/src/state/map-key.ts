@@ -73,11 +73,12 @@ const scratchBytes = 1_024;
 
 /** Makes physical keys behind a prefix, one after another in the same memory: each is valid until the next one is made. */
 export class KeyScratch {
-  readonly #memory = Buffer.allocUnsafeSlow(scratchBytes);
+  readonly #memory: Buffer;
   /** By length: keys are often equally long. */
   readonly #views: (Buffer | undefined)[] = [];
 
   constructor(private readonly prefix: Uint8Array = new Uint8Array()) {
+    this.#memory = Buffer.allocUnsafeSlow(prefix.length + scratchBytes);
     this.#memory.set(prefix);
   }
 
@@ -94,7 +95,7 @@ export class KeyScratch {
   }
 
   #view(length: number): Buffer {
-    if (length <= scratchBytes) return (this.#views[length] ??= this.#memory.subarray(0, length));
+    if (length <= this.#memory.length) return (this.#views[length] ??= this.#memory.subarray(0, length));
     const own = Buffer.allocUnsafe(length);
     own.set(this.prefix);
     return own;
