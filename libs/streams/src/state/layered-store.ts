@@ -138,7 +138,11 @@ export class LayeredStore implements CachedEntries {
    */
   range(bounds: RangeBounds): AsyncIterableIterator<readonly [Uint8Array, Uint8Array]> {
     if (this.#closed) throw stateClosedError(`store ${this.name}`);
-    const { from: first = firstDataKey } = bounds;
+    const { from: first = firstDataKey, to: last = firstDataKey } = bounds;
+    assert(
+      first[0] === dataKind && last[0] === dataKind,
+      `a range of store ${this.name} is one of data: map keys of other kinds sort elsewhere`,
+    );
     const from = bounds.from === undefined ? firstDataMapKey : mapKeyOf(bounds.from);
     // The smallest key after an inclusive bound is that bound with a zero byte behind it.
     const before = bounds.to === undefined ? afterDataMapKey : extendMapKey(mapKeyOf(bounds.to), '\u0000');

@@ -25,10 +25,8 @@ export interface CallOptions {
 export interface ClientSettings {
   /** Records may have the timestamp 0. */
   readonly writesTimestampZero: boolean;
-  /** Keys and values are not copied: nobody changes the bytes that a record was made of. */
-  readonly takesBytesOver: boolean;
-  /** Topics whose records nobody reads: they have offsets, and no bytes are kept of them. */
-  readonly keepsNothingOf?: (topic: string) => boolean;
+  /** Topics whose keys and values are not copied: nobody changes the bytes that their records are made of. */
+  readonly takesBytesOver: (topic: string) => boolean;
 }
 
 /** The client waits twice as long after each attempt, within these bounds. */
@@ -42,7 +40,7 @@ export class Connection {
     readonly cluster: SimulatedCluster,
     readonly clock: Clock,
     readonly process: string,
-    readonly client: ClientSettings = { writesTimestampZero: false, takesBytesOver: false },
+    readonly client: ClientSettings = { writesTimestampZero: false, takesBytesOver: () => false },
   ) {}
 
   get crashed(): boolean {

@@ -23,8 +23,6 @@ export function checkRecord(
     throw refusal('HEADER_INVALID', topic, 'A header must have a name without NUL and bytes as its value.');
 }
 
-const nothing = new Uint8Array();
-
 /**
  * Copies the bytes, unless the client takes them over: the caller may use its buffers again.
  * @throws BrokerError of kind `recordRefused` as the client of a real cluster does.
@@ -39,15 +37,14 @@ export function makeRecord(
   headers: Headers,
 ): RecordToLog {
   checkRecord(connection, topic, key, value, timestampMs, headers);
-  const { takesBytesOver, keepsNothingOf } = connection.client;
-  const isKept = keepsNothingOf === undefined || !keepsNothingOf(topic);
+  const isCopied = !connection.client.takesBytesOver(topic);
   return {
     topic,
     partition: choosePartition(connection, topic, partition),
     offset: -1,
     timestampMs,
-    key: isKept ? (takesBytesOver ? key : copy(key)) : nothing,
-    value: isKept ? (takesBytesOver ? value : copy(value)) : nothing,
+    key: isCopied ? copy(key) : key,
+    value: isCopied ? copy(value) : value,
     headers: headers.length === 0 ? noHeaders : headers.map(copyHeader),
     rank: connection.cluster.nextRank(),
     bytes: recordBytes(key, value, headers),

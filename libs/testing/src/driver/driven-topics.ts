@@ -4,8 +4,7 @@
  * 1. Input partitions are held: the worker is brought a record when it is its turn, or all of them while they are processed in batches.
  * 2. What the worker writes to a topic that it also reads is queued as if it had been piped in.
  * 3. When a call has processed its records, the outputs are collected and the logs are emptied: only what nobody has read yet takes memory.
- *    Of changelog records nothing is kept but offsets, for a driven worker is not started again: one that has to restore would stop with
- *    `STATE_LOST`.
+ *    Of changelogs nothing is kept either, for a driven worker is not started again: one that has to restore would stop with `STATE_LOST`.
  */
 import { type Headers, partitionForKey, partitionName, type Topology, type TopicPartition } from '@tally/streams';
 import type { SimulatedCluster, TestRecord } from '../broker/index.js';
