@@ -126,8 +126,11 @@ const commands = {
     const definition = stores[store];
     if (definition === undefined) throw new Error(`There is no store '${store}'.`);
     const queryable = worker.query(definition);
+    const before = queryable.partitions();
     for await (const [key, value] of queryable.all()) entries.push([key, String(value)]);
-    return { entries, partitions: queryable.partitions() };
+    // A task that was opened while the others were listed is not among the entries.
+    const after = new Set(queryable.partitions());
+    return { entries, partitions: before.filter((partition) => after.has(partition)) };
   },
   async stop() {
     await worker.stop();
