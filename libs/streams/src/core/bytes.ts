@@ -21,6 +21,11 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return all;
 }
 
+/** As a string of as many characters, which sorts as the bytes do. */
+export function latin1Of(bytes: Uint8Array, from = 0): string {
+  return asBuffer(bytes).toString('latin1', from);
+}
+
 /** The same memory as a Buffer, without a copy. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

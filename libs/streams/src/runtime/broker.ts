@@ -130,7 +130,8 @@ export interface DeliveryFailure extends TopicPartition {
 
 export interface RecordSender {
   /**
-   * Queues one record; never waits, and copies the bytes: the caller may use its arrays again. `partition` is explicit, or -1 where no key decides (any partition will do).
+   * Queues one record; never waits, and copies the bytes: the caller may use its arrays again. `partition` is explicit, or -1 where no key
+   * decides (any partition will do).
    * A timestamp is written as given, negative ones included; a client that cannot write 0 refuses it. In a transaction that has failed
    * already the record is dropped and true returned: sendOffsets or commit says why.
    * @returns false when the queue is full: nothing was queued, try again a little later.

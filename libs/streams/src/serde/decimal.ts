@@ -8,7 +8,7 @@
  * The one text form of the number, so that one number is one key; there is no "-0". Leading and trailing zeros and exponents, as other
  * programs write them, are read too.
  */
-import { asBuffer } from '../core/bytes.js';
+import { latin1Of } from '../core/bytes.js';
 import { Decimal } from '../core/decimal.js';
 import { corruptBytes, refusedValue } from './refusal.js';
 import type { Serde } from './serde.js';
@@ -21,7 +21,7 @@ const serde: Serde<Decimal> = Object.freeze({
   },
   deserialize(bytes: Uint8Array) {
     try {
-      return Decimal.parse(asBuffer(bytes).toString('latin1'));
+      return Decimal.parse(latin1Of(bytes));
     } catch (cause) {
       throw corruptBytes('decimal', cause instanceof Error ? cause.message : String(cause), cause);
     }

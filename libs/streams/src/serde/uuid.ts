@@ -2,7 +2,7 @@
  * Grammar: `uuid = 8HEX "-" 4HEX "-" 4HEX "-" 4HEX "-" 12HEX`, 36 bytes of ASCII, lower case; what Kafka's `UUIDSerializer` writes, not
  * 16 bytes of binary. Upper case is read too, and read as lower case, so that one id is one key.
  */
-import { asBuffer } from '../core/bytes.js';
+import { latin1Of } from '../core/bytes.js';
 import { corruptBytes, corruptLength, refusedValue } from './refusal.js';
 import type { Serde } from './serde.js';
 
@@ -16,7 +16,7 @@ const serde: Serde<string> = Object.freeze({
   },
   deserialize(bytes: Uint8Array) {
     if (bytes.length !== 36) throw corruptLength('uuid', '36 bytes of text', bytes);
-    const text = asBuffer(bytes).toString('latin1');
+    const text = latin1Of(bytes);
     if (!form.test(text)) throw corruptBytes('uuid', 'they are not the text form of a UUID');
     return text.toLowerCase();
   },

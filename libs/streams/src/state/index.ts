@@ -3,7 +3,6 @@ export { keyValueCodec } from './key-value-codec.js';
 export type { KeyValueCodec, TimestampedValue } from './key-value-codec.js';
 export type { LayerBytes, LayeredStore, RangeBounds, StoredDefinition, StoreView } from './layered-store.js';
 export { dataKind, reservedKind } from './layout.js';
-export { latin1Of } from './map-key.js';
 export * from './leveldb-engine.js';
 export * from './memory-engine.js';
 export * from './store-engine.js';

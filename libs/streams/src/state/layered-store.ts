@@ -17,7 +17,7 @@ import { type DirtyEntry, KeyVersions, entryBytes } from './key-versions.js';
 import { mergedRange, mergePinned } from './layered-range.js';
 import type { PinnedEntries } from './layered-range.js';
 import { dataKind, storePrefix } from './layout.js';
-import { afterDataMapKey, extendMapKey, firstDataMapKey, KeyScratch, mapKeyOf, reservedMapKey } from './map-key.js';
+import { afterDataMapKey, KeyScratch, mapKeyOf, reservedMapKey } from './map-key.js';
 import type { CachedEntries, ReadCache } from './read-cache.js';
 import { stateClosedError } from './state-errors.js';
 import type { EngineBatch, StoreDatabase } from './store-engine.js';
@@ -138,15 +138,15 @@ export class LayeredStore implements CachedEntries {
    */
   range(bounds: RangeBounds): AsyncIterableIterator<readonly [Uint8Array, Uint8Array]> {
     if (this.#closed) throw stateClosedError(`store ${this.name}`);
-    const { from: first = firstDataKey, to: last = firstDataKey } = bounds;
+    const { from: first = firstDataKey, to } = bounds;
     assert(
-      first[0] === dataKind && last[0] === dataKind,
+      first[0] === dataKind && (to === undefined || to[0] === dataKind),
       `a range of store ${this.name} is one of data: map keys of other kinds sort elsewhere`,
     );
-    const from = bounds.from === undefined ? firstDataMapKey : mapKeyOf(bounds.from);
     // The smallest key after an inclusive bound is that bound with a zero byte behind it.
-    const before = bounds.to === undefined ? afterDataMapKey : extendMapKey(mapKeyOf(bounds.to), '\u0000');
-    const end = bounds.to === undefined ? afterDataKey : concatBytes(bounds.to, zero);
+    const end = to === undefined ? afterDataKey : concatBytes(to, zero);
+    const from = mapKeyOf(first);
+    const before = to === undefined ? afterDataMapKey : mapKeyOf(end);
     const snapshot = this.#database.range({ gte: this.#boundInDatabase(first), lt: this.#boundInDatabase(end) });
     const slices = [this.#pin(from, before, bounds.view)];
     if (bounds.overlay !== undefined) slices.push(sliceOf(bounds.overlay, from, before));

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkStoreName, decodePosition, encodePosition, positionKey, storeNameOfPositionKey, storePrefix, storeRange } from './layout.js';
-import { latin1Of } from './map-key.js';
+import { latin1Of } from '../core/bytes.js';
 
 const storeName = fc.string({ minLength: 1, maxLength: 6 }).filter((name) => !name.includes('\u0000'));
 

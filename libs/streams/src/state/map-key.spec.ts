@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { latin1Of } from '../core/bytes.js';
 import { dataKind, indexKind, reservedKind } from './layout.js';
 import {
   afterDataMapKey,
@@ -8,7 +9,6 @@ import {
   extendMapKey,
   firstDataMapKey,
   KeyScratch,
-  latin1Of,
   mapKeyOf,
   physicalKeyBytes,
   physicalKeyOf,

@@ -7,7 +7,7 @@
  *
  * Map keys of one kind sort as their bytes do, and all of the data lies behind what is none.
  */
-import { asBuffer } from '../core/bytes.js';
+import { latin1Of } from '../core/bytes.js';
 import { keptBytes } from './kept-bytes.js';
 import { dataKind, reservedKind } from './layout.js';
 
@@ -22,13 +22,13 @@ export const firstDataMapKey = dataPrefix;
 export const afterDataMapKey = '\u0100';
 
 export function mapKeyOf(physicalKey: Uint8Array): string {
-  if (physicalKey[0] !== dataKind) return String.fromCharCode(otherKinds) + latin1Of(physicalKey);
-  return latin1Of(physicalKey, physicalKey.length > 1 && isPlain(physicalKey[1]!) ? 1 : 0);
+  if (physicalKey[0] === dataKind) return dataMapKeyOfText(latin1Of(physicalKey, 1));
+  return String.fromCharCode(otherKinds) + latin1Of(physicalKey);
 }
 
 /** Of a data key, by its bytes without the kind. */
 export function dataMapKeyOf(keyBytes: Uint8Array): string {
-  return keyBytes.length > 0 && isPlain(keyBytes[0]!) ? latin1Of(keyBytes) : dataPrefix + latin1Of(keyBytes);
+  return dataMapKeyOfText(latin1Of(keyBytes));
 }
 
 /** Of a data key whose bytes are the characters of the text, all below 0x100. */
@@ -64,7 +64,7 @@ export function writePhysicalKey(mapKey: string, target: Buffer, at: number): vo
   let to = at;
   if (isPlain(first)) target[to++] = dataKind;
   const { length } = mapKey;
-  if (length > loopedMax) target.write(from === 0 ? mapKey : mapKey.slice(from), to, 'latin1');
+  if (length > loopedMax) target.write(mapKey.slice(from), to, 'latin1');
   else for (let index = from; index < length; index++) target[to++] = mapKey.charCodeAt(index);
 }
 
@@ -107,9 +107,4 @@ export function physicalKeyOf(mapKey: string): Uint8Array {
   const key = keptBytes(physicalKeyBytes(mapKey));
   writePhysicalKey(mapKey, key, 0);
   return key;
-}
-
-/** Bytes as a string of as many characters, which sorts as they do. */
-export function latin1Of(bytes: Uint8Array, from = 0): string {
-  return asBuffer(bytes).toString('latin1', from);
 }

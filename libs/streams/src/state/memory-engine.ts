@@ -1,5 +1,5 @@
 import { stateClosedError, stateLockedError } from './state-errors.js';
-import { latin1Of } from './map-key.js';
+import { latin1Of } from '../core/bytes.js';
 import type { EngineBatch, EngineRange, StoreDatabase, StoreEngine } from './store-engine.js';
 
 /** Faults that tests and the simulator inject. Each may wait, which holds the operation there, or throw, which fails it. */

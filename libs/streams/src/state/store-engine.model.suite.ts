@@ -7,7 +7,7 @@
  */
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import { latin1Of } from './map-key.js';
+import { latin1Of } from '../core/bytes.js';
 import type { PowerCuts } from './power-cut.suite.js';
 import type { EngineRange, StoreDatabase } from './store-engine.js';
 

@@ -1,7 +1,7 @@
 /** What every store engine must do. An engine's own spec runs it in one line; whatever passes can hold a task's state. */
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { latin1Of } from './map-key.js';
+import { latin1Of } from '../core/bytes.js';
 import type { PowerCuts } from './power-cut.suite.js';
 import { bytesOf, EngineModel, entriesOf, everything, steps, valueOf, write } from './store-engine.model.suite.js';
 import type { StoreDatabase, StoreEngine } from './store-engine.js';

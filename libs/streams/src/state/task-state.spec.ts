@@ -10,7 +10,7 @@ import type { KeyValueStoreDefinition } from '../topology/store-definition.js';
 import { keyValueCodec } from './key-value-codec.js';
 import { childTimeoutMs, killWhileWriting } from './killed-writer.suite.js';
 import { formatKey } from './layout.js';
-import { latin1Of } from './map-key.js';
+import { latin1Of } from '../core/bytes.js';
 import type { ChangelogPosition } from './layout.js';
 import { LevelDbEngine } from './leveldb-engine.js';
 import { MemoryEngine } from './memory-engine.js';

@@ -2,7 +2,7 @@
  * One partition: records and transaction markers in the order of their offsets. Markers take offsets, as on a real broker, and offsets
  * are never used twice; compaction and deletion leave gaps.
  */
-import type { ConsumedRecord } from '@tally/streams';
+import { type ConsumedRecord, latin1Of } from '@tally/streams';
 
 export type Isolation = 'readCommitted' | 'readUncommitted';
 
@@ -136,7 +136,7 @@ export class PartitionLog {
     const lastOffsets = new Map<string, number>();
     for (const [index, { offset }] of this.entries.entries()) {
       const key = this.recordAt(index)?.key ?? null;
-      if (offset < stable && key !== null && this.transactions[index]?.outcome !== 'aborted') lastOffsets.set(keyOf(key), offset);
+      if (offset < stable && key !== null && this.transactions[index]?.outcome !== 'aborted') lastOffsets.set(latin1Of(key), offset);
     }
     const survivors = this.entries.map(
       ({ offset }, index) => offset >= stable || this.survives(index, lastOffsets, nowMs, deleteRetentionMs),
@@ -166,7 +166,7 @@ export class PartitionLog {
     const offset = this.entries[index]?.offset ?? -1;
     const record = this.recordAt(index);
     if (record !== undefined) {
-      if (record.key === null || lastOffsets.get(keyOf(record.key)) !== offset) return false;
+      if (record.key === null || lastOffsets.get(latin1Of(record.key)) !== offset) return false;
       if (record.value !== null) return true;
     }
     const removableFromMs = this.removableFromMs.get(offset) ?? nowMs + deleteRetentionMs;
@@ -209,8 +209,4 @@ export class PartitionLog {
     this.waiting = new Set();
     for (const callback of callbacks) callback();
   }
-}
-
-function keyOf(key: Uint8Array): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
 }
