@@ -26,6 +26,15 @@ import { addPayment, newSum } from './sums.mjs';
 /** @type {Readonly<Record<ContenderName, Contender>>} */
 export const contenders = {
   tally: node('tally', 'Tally, DSL aggregate', join(builtServices, 'tally-aggregate.js'), newSum),
+  tallyFetchProcess: node(
+    'tallyFetchProcess',
+    'Tally, fetching in a process of its own',
+    join(builtServices, 'tally-aggregate.js'),
+    newSum,
+    {
+      fetchProcess: true,
+    },
+  ),
   tallyHandler: node('tallyHandler', 'Tally, @StreamHandler', join(builtServices, 'tally-handler.js'), newSum),
   kafkaStreams: java('kafkaStreams', 'Kafka Streams 4.4', []),
   kafkaStreamsTransactional: java('kafkaStreamsTransactional', 'Kafka Streams 4.4, transactional stores', [
@@ -36,12 +45,13 @@ export const contenders = {
 
 /**
  * @param {ContenderName} name @param {string} title @param {string} program @param {import('./sums.mjs').Fold} fold
+ * @param {Partial<ServiceArguments>} [own] what it is given instead of what all are
  * @returns {Contender}
  */
-function node(name, title, program, fold) {
+function node(name, title, program, fold, own = {}) {
   const command = (/** @type {ServiceArguments} */ services, /** @type {Launch} */ { profile }) => ({
     file: process.execPath,
-    args: [...(profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]), program, ...words(services)],
+    args: [...(profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]), program, ...words({ ...services, ...own })],
   });
   return { name, title, platform: 'node', fold, command };
 }

@@ -52,7 +52,7 @@ async function measureOnBroker(options, allocator, memoryEnv) {
     );
   const java = options.only.some((name) => contenders[name].platform === 'java');
   const javaPeer = java ? await prepareJavaPeer() : undefined;
-  if (options.only.some((name) => name === 'tally' || name === 'tallyHandler')) await buildServices();
+  if (options.only.some((name) => name.startsWith('tally'))) await buildServices();
   say(`Benchmark ${options.mode} on ${brokers}, Node ${process.versions.node}, allocator: ${allocator}`);
 
   const run = openRun({ options, brokers, javaPeer, memoryEnv });

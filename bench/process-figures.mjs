@@ -1,11 +1,11 @@
 // @ts-check
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /**
  * @typedef {object} ProcessFigures
- * @property {number} cpuSeconds user and system time of all threads since the process began
- * @property {number} peakRssMb largest resident memory so far, in MiB
+ * @property {number} cpuSeconds user and system time of all threads since the process began, those of its children included
+ * @property {number} peakRssMb largest resident memory so far, in MiB; the sum of its own and of its children's
  */
 
 /**
@@ -41,8 +41,21 @@ let ticksPerSecond = 0;
  */
 export function readProcessFigures(pid) {
   ticksPerSecond ||= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
-  return {
+  const figures = {
     cpuSeconds: cpuTicks(readFileSync(`/proc/${pid}/stat`, 'utf8')) / ticksPerSecond,
     peakRssMb: peakRssKb(readFileSync(`/proc/${pid}/status`, 'utf8')) / 1024,
   };
+  for (const child of childrenOf(pid)) {
+    const { cpuSeconds, peakRssMb } = readProcessFigures(child);
+    figures.cpuSeconds += cpuSeconds;
+    figures.peakRssMb += peakRssMb;
+  }
+  return figures;
+}
+
+/** @param {number} pid @returns {number[]} */
+function childrenOf(pid) {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
 }

@@ -64,7 +64,16 @@ export function openRun({ options, brokers, javaPeer, memoryEnv }) {
       const output = `${application}-output`;
       await cluster.createTopic(output);
       const stateDirectory = join(directory, application);
-      const services = { brokers, application, input, output, stateDirectory, commitMs: options.commitMs, partitions: partitionCount };
+      const services = {
+        brokers,
+        application,
+        input,
+        output,
+        stateDirectory,
+        commitMs: options.commitMs,
+        partitions: partitionCount,
+        fetchProcess: false,
+      };
       const command = {
         ...contender.command(services, { javaPeer, profile: options.profile }),
         env: { UV_THREADPOOL_SIZE: '16', ...memoryEnv, ...env },

@@ -10,6 +10,7 @@
  * @property {string} stateDirectory
  * @property {number} commitMs
  * @property {number} partitions of the input topic
+ * @property {boolean} fetchProcess whether Tally fetches in a process of its own
  */
 
 /**
@@ -41,5 +42,6 @@ export function serviceArguments(words) {
     stateDirectory: read('stateDirectory'),
     commitMs: Number(read('commitMs')),
     partitions: Number(read('partitions')),
+    fetchProcess: read('fetchProcess') === 'true',
   };
 }

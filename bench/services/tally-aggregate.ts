@@ -16,7 +16,7 @@ streams
 const worker = new StreamsWorker(
   {
     topology: streams.build(),
-    broker: createKafkaBroker({ brokers: settings.brokers }),
+    broker: createKafkaBroker({ brokers: settings.brokers, fetchProcess: settings.fetchProcess }),
     storeEngine: new LevelDbEngine(),
     hooks: runningReporter(settings.partitions),
   },

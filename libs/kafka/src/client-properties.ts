@@ -55,13 +55,16 @@ function consuming(options: ResolvedOptions, clientId: string): Record<string, s
   };
 }
 
+/**
+ * Per partition. At the defaults, 100,000 records and 1 MiB at a time, each record has left the processor's cache by the time it is asked for
+ * (docs/decisions/012). A larger record, or batch of them, still comes whole (KIP-74); brokers that are far away want more at a time.
+ */
+const fetchesInSmallParts = { 'queued.min.messages': '10000', 'fetch.message.max.bytes': '65536' };
+
 export function groupConsumerProperties(options: ResolvedOptions, group: GroupConsumerOptions): Record<string, string> {
   return {
     ...consuming(options, group.clientId),
-    // Per partition. At the defaults, 100,000 records and 1 MiB at a time, each record has left the processor's cache by the time it is asked
-    // for (docs/decisions/012). A larger record, or batch of them, still comes whole (KIP-74); brokers that are far away want more at a time.
-    'queued.min.messages': '10000',
-    'fetch.message.max.bytes': '65536',
+    ...fetchesInSmallParts,
     ...options.consumer,
     'group.id': group.groupId,
     // So that positions count transaction markers behind the last record, which records alone do not show.
@@ -82,6 +85,19 @@ export function readerProperties(options: ResolvedOptions, unusedGroupId: string
     'enable.partition.eof': 'true',
     // It is polled as restoring needs it, and the client wants this to exceed the session timeout of a group that there is not.
     'max.poll.interval.ms': '300000',
+  };
+}
+
+/** A consumer that reads for a member of the group in another process, and is none itself. */
+export function fetcherProperties(options: ResolvedOptions, groupId: string): Record<string, string> {
+  return {
+    ...consuming(options, `${options.clientId}-fetch`),
+    ...fetchesInSmallParts,
+    ...options.consumer,
+    'group.id': groupId,
+    'enable.partition.eof': 'true',
+    // It reads only as fast as the other process takes.
+    'max.poll.interval.ms': '86400000',
   };
 }
 

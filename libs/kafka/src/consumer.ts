@@ -22,20 +22,26 @@ import {
   type TopicPartitionOffset,
 } from '@tally/streams';
 import { consumeVerdict } from './consume-errors.js';
-import { consumeBatch } from './consuming.js';
+import { ClientFetching } from './client-fetching.js';
 import { classify, errorNumbers, numberOf } from './errors.js';
+import type { Fetched, Fetching } from './fetching.js';
 import { GroupMember, type RebalanceEvent } from './group-member.js';
 import { ListenerQueue } from './listener-queue.js';
 import { OffsetCommits } from './offset-commits.js';
 import type { ResolvedOptions } from './options.js';
 import { type Owned, Ownership } from './ownership.js';
-import { kickFetchers, seekAll } from './positioning.js';
+import { ProcessFetching } from './process-fetching.js';
 import type { QueueWatch } from './queue-watch.js';
-import { RecordMapper } from './record-mapper.js';
 import { StallWatch } from './stall-watch.js';
-import { toOffsets, toPartitions } from './topic-partitions.js';
+import { toOffsets } from './topic-partitions.js';
 
 const servePollMs = 10;
+/**
+ * A member whose offsets the group has refused so often and for so long, and which has not heard of any change meanwhile, does not hear the group: a
+ * heartbeat would have told it within seconds.
+ */
+const refusalsMax = 3;
+const refusedMsMax = 10_000;
 
 export class KafkaGroupConsumer implements GroupConsumer {
   readonly #options: ResolvedOptions;
@@ -44,7 +50,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
   readonly #name: string;
   readonly #queues: QueueWatch;
   readonly #ownership = new Ownership();
-  readonly #mapper = new RecordMapper();
+  readonly #fetching: Fetching;
   readonly #watch: StallWatch;
   readonly #commits: OffsetCommits;
   readonly #events: ListenerQueue;
@@ -53,6 +59,8 @@ export class KafkaGroupConsumer implements GroupConsumer {
   #member: GroupMember | undefined;
   /** Ends of partitions that consumes have reached and that are not counted yet. */
   #ends: TopicPartitionOffset[] = [];
+  /** Since the group was last heard, or took offsets. */
+  #refusals: { readonly sinceMs: number; readonly count: number } | undefined;
   #consuming = false;
   #seeking = 0;
   /** A short consume of this class's own, which the runtime's next call waits for. */
@@ -71,6 +79,9 @@ export class KafkaGroupConsumer implements GroupConsumer {
       name: this.#name,
       mayTell: () => !this.#consuming && this.#closing === undefined,
     });
+    this.#fetching = options.fetchProcess
+      ? new ProcessFetching({ options, groupId: group.groupId, name: this.#name, queues, endReached: (end) => this.#ends.push(end) })
+      : new ClientFetching(options.requestTimeoutMs);
     this.#watch = new StallWatch({
       admin,
       logger: options.logger,
@@ -78,7 +89,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
       isHeld: () => this.#ownership.answerDue,
       failed: (error) => this.#events.add('failed', () => this.#listener.failed(error)),
       rouse: (silent) => this.#rouse(silent),
-      stuck: (silent) => this.#giveUpMember(silent),
+      stuck: (silent) => this.#giveUpMember(`brings nothing of ${silent.map(partitionName).join(', ')} although there are records`),
     });
     this.#commits = new OffsetCommits({
       commit: (offsets) => this.#open().client.commit(offsets),
@@ -104,7 +115,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
     const stashed = this.#commits.takeStashed(recordsMax, (record) => this.#delivers(record));
     if (stashed.length > 0) return this.#counted(stashed);
     this.#watch.tick();
-    return this.#counted(await this.#consume(recordsMax, timeoutMs));
+    return this.#counted(await this.#consume((member) => this.#fetching.consume(member, recordsMax, timeoutMs)));
   }
 
   /** Behind records that are kept back an end would count what nobody has seen yet: it waits for them, or until its partition is resumed. */
@@ -130,9 +141,8 @@ export class KafkaGroupConsumer implements GroupConsumer {
     const fresh = owned.filter(({ at }) => !at.added);
     const again = owned.filter(({ at }) => at.added);
     this.#native(`Assigning partitions to the ${this.#name}`, () => {
-      if (fresh.length > 0) member.client.incrementalAssign(fresh.map(({ start }) => start));
-      // In the same tick, so that nothing is delivered in between.
-      if (fresh.length > 0 && options.paused) member.client.pause(fresh.map(({ start }) => start));
+      const starts = fresh.map(({ start }) => start);
+      if (starts.length > 0) this.#fetching.add(member, starts, options.paused);
     });
     for (const { at, start } of fresh) Object.assign(at, { added: true, paused: options.paused, position: start.offset });
     if (again.length > 0) await this.seek(again.map(({ start }) => start));
@@ -145,6 +155,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
   async unassign(partitions: readonly TopicPartition[]): Promise<void> {
     const member = await this.#between('unassign');
     this.#forgetConsumed(partitions);
+    this.#fetching.remove(partitions);
     const staying = this.#ownedOf(partitions).filter((owned) => owned.added && !owned.leaving && !owned.paused);
     if (staying.length > 0) await this.pause(staying);
     if (!this.#ownership.release(partitions)) return;
@@ -156,7 +167,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
     const member = await this.#between('pause');
     const owned = this.#ownedOf(partitions).filter((at) => at.added);
     if (owned.length === 0) return;
-    this.#native(`Pausing partitions of the ${this.#name}`, () => member.client.pause(toPartitions(owned)));
+    this.#native(`Pausing partitions of the ${this.#name}`, () => this.#fetching.pause(member, owned));
     for (const at of owned) at.paused = true;
   }
 
@@ -164,7 +175,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
     const member = await this.#between('resume');
     const owned = this.#ownedOf(partitions).filter((at) => at.added);
     if (owned.length === 0) return;
-    this.#native(`Resuming partitions of the ${this.#name}`, () => member.client.resume(toPartitions(owned)));
+    this.#native(`Resuming partitions of the ${this.#name}`, () => this.#fetching.resume(member, owned));
     for (const at of owned) at.paused = false;
     this.#kick(owned);
   }
@@ -175,7 +186,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
     const targets = toOffsets(positions).filter((at) => this.#ownership.get(at)?.added);
     this.#seeking++;
     try {
-      await member.calls.track(seekAll(member.client, targets, this.#options.requestTimeoutMs));
+      await this.#fetching.seek(member, targets, (target) => this.#ownership.get(target)?.paused !== false);
     } finally {
       this.#seeking--;
     }
@@ -210,6 +221,22 @@ export class KafkaGroupConsumer implements GroupConsumer {
     });
   }
 
+  /** The group has taken offsets of the member. */
+  accepted(): void {
+    this.#refusals = undefined;
+  }
+
+  /** The group has refused offsets as of a member that it does not know. Where another process reads, only this shows that the group is not heard. */
+  refused(): void {
+    if (!this.#fetching.isApart) return;
+    const nowMs = performance.now();
+    const { sinceMs, count } = this.#refusals ?? { sinceMs: nowMs, count: 0 };
+    this.#refusals = { sinceMs, count: count + 1 };
+    if (count + 1 < refusalsMax || nowMs - sinceMs < refusedMsMax) return;
+    this.#refusals = undefined;
+    this.#giveUpMember('does not hear that its group refuses it');
+  }
+
   async #connect(): Promise<GroupMember> {
     const member = new GroupMember({
       options: this.#options,
@@ -233,12 +260,9 @@ export class KafkaGroupConsumer implements GroupConsumer {
     this.#native(`Subscribing the ${this.#name}`, () => member.subscribe(this.#topics));
   }
 
-  /** Read on from where they are, partitions report their ends again: with an error of another one a consume may have dropped such a report. */
   #rouse(silent: readonly Owned[]): void {
-    const { client } = this.#open();
     try {
-      client.pause(toPartitions(silent));
-      client.resume(toPartitions(silent));
+      this.#fetching.rouse(this.#open(), silent);
     } catch (thrown) {
       this.#options.logger.debug(`Partitions of the ${this.#name} could not be roused: ${String(thrown)}`);
     }
@@ -246,13 +270,10 @@ export class KafkaGroupConsumer implements GroupConsumer {
   }
 
   /** A client that brings nothing would not hear either that its partitions are somebody else's by now. */
-  #giveUpMember(silent: readonly TopicPartition[]): void {
+  #giveUpMember(reason: string): void {
     const member = this.#member;
     if (!member || member.isGivenUp || this.#closing !== undefined || this.#ownership.answerDue) return;
-    this.#options.logger.warn(
-      `The ${this.#name} brings nothing of ${silent.map(partitionName).join(', ')} although there are records, and is replaced by a new member: ` +
-        'all of its partitions count as lost.',
-    );
+    this.#options.logger.warn(`The ${this.#name} ${reason}, and is replaced by a new member: all of its partitions count as lost.`);
     const partitions = this.#ownership.all().map(({ topic, partition }) => ({ topic, partition }));
     member.giveUp();
     this.#ownership.leaving(partitions);
@@ -280,13 +301,13 @@ export class KafkaGroupConsumer implements GroupConsumer {
     void member.close(() => []).finally(() => this.#members.delete(member));
   }
 
-  async #consume(recordsMax: number, timeoutMs: number): Promise<ConsumedRecord[]> {
+  async #consume(fetch: (member: GroupMember) => Promise<Fetched>): Promise<ConsumedRecord[]> {
     const member = this.#open();
     assert(!this.#consuming, `two consumes at once on the ${this.#name}`);
     this.#consuming = true;
     try {
-      const batch = await member.calls.track(consumeBatch(member.client, recordsMax, timeoutMs));
-      return 'thrown' in batch ? await this.#consumeFailed(member, batch.thrown) : this.#mapper.map(batch.messages);
+      const fetched = await fetch(member);
+      return 'thrown' in fetched ? await this.#consumeFailed(member, fetched.thrown) : fetched.records;
     } finally {
       this.#consuming = false;
       this.#events.deliver();
@@ -303,6 +324,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
   }
 
   #rebalanced(member: GroupMember, event: RebalanceEvent, partitions: readonly TopicPartition[]): void {
+    this.#refusals = undefined;
     if (event === 'assigned') this.#ownership.granted(partitions);
     else {
       this.#ownership.leaving(partitions);
@@ -327,7 +349,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
       return;
     }
     const member = this.#open();
-    this.#serving = this.#consume(1, servePollMs).then((records) => {
+    this.#serving = this.#consume((served) => this.#fetching.serve(served, servePollMs)).then((records) => {
       // A member in its place reads them anew.
       if (!member.isGivenUp) this.#commits.stash(records);
     });
@@ -356,13 +378,8 @@ export class KafkaGroupConsumer implements GroupConsumer {
 
   #kick(partitions: readonly Owned[]): void {
     const member = this.#member;
-    if (member && partitions.length > 0)
-      void member.calls.track(
-        kickFetchers(
-          member.client,
-          partitions.filter((at) => !at.paused),
-        ),
-      );
+    const toWake = partitions.filter((at) => !at.paused);
+    if (member && partitions.length > 0) this.#fetching.wake(member, toWake);
   }
 
   #open(): GroupMember {
@@ -372,6 +389,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
 
   async #between(call: string): Promise<GroupMember> {
     await this.#serving?.catch(() => undefined);
+    await this.#fetching.between();
     assert(!this.#consuming, `${call} on the ${this.#name} while a consume is under way`);
     return this.#open();
   }
@@ -385,6 +403,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
   }
 
   async #close(): Promise<void> {
+    await this.#fetching.close();
     await Promise.all([...this.#members].map((member) => member.close(() => (member === this.#member ? this.#letAllGo() : []))));
   }
 

@@ -26,6 +26,7 @@ describe('options of the Kafka broker', () => {
     ['clientId', { brokers: 'a:1', clientId: 'a b' }],
     ['requestTimeoutMs', { brokers: 'a:1', requestTimeoutMs: 0 }],
     ['closeTimeoutMs', { brokers: 'a:1', closeTimeoutMs: '5s' }],
+    ['fetchProcess', { brokers: 'a:1', fetchProcess: 'yes' }],
     ['client', { brokers: 'a:1', client: [] }],
     ['client.sasl.username', { brokers: 'a:1', client: { 'sasl.username': null } }],
     ['bootstrap', { brokers: 'a:1', bootstrap: 'b:1' }],

@@ -16,6 +16,9 @@ describe('the queues of native clients', () => {
     consumer.emit('event.stats', { message: JSON.stringify({ type: 'consumer', topics: { payments: { partitions } } }) });
     producer.emit('event.stats', { message: JSON.stringify({ type: 'producer', msg_cnt: 3 }) });
     expect(watch.queues).toEqual({ fetchedRecords: 12, unsentRecords: 3 });
+    const forgetCount = watch.count(() => 4);
+    expect(watch.queues.fetchedRecords).toBe(16);
+    forgetCount();
     producer.emit('event.stats', { message: JSON.stringify({ type: 'producer', msg_cnt: 0 }) });
     forget();
     expect(watch.queues).toEqual({ fetchedRecords: 0, unsentRecords: 0 });

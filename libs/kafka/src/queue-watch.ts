@@ -18,6 +18,7 @@ interface Statistics {
 
 export class QueueWatch {
   readonly #latest = new Map<Emitter, ClientQueues>();
+  readonly #counts = new Set<() => number>();
 
   /** Follows a client until the returned function is called. */
   follow(client: Emitter): () => void {
@@ -25,8 +26,15 @@ export class QueueWatch {
     return () => this.#latest.delete(client);
   }
 
+  /** Counts fetched records that wait outside of any client, until the returned function is called. */
+  count(fetchedRecords: () => number): () => void {
+    this.#counts.add(fetchedRecords);
+    return () => this.#counts.delete(fetchedRecords);
+  }
+
   get queues(): ClientQueues {
     let [fetchedRecords, unsentRecords] = [0, 0];
+    for (const count of this.#counts) fetchedRecords += count();
     for (const each of this.#latest.values()) {
       fetchedRecords += each.fetchedRecords;
       unsentRecords += each.unsentRecords;

@@ -25,10 +25,16 @@ import { kickFetchers } from './positioning.js';
 import { RecordMapper } from './record-mapper.js';
 import { distinctPartitions, toOffsets, toPartitions } from './topic-partitions.js';
 
-const name = 'partition reader';
+interface ReaderKind {
+  /** For messages. */
+  readonly name: string;
+  readonly properties: Readonly<Record<string, string>>;
+}
 
 export class KafkaPartitionReader implements PartitionReader {
   readonly #options: ResolvedOptions;
+  readonly #name: string;
+  readonly #properties: Readonly<Record<string, string>>;
   readonly #log: ClientLog;
   readonly #calls = new CallsInFlight();
   readonly #mapper = new RecordMapper();
@@ -38,20 +44,22 @@ export class KafkaPartitionReader implements PartitionReader {
   #reading = false;
   #closing: Promise<void> | undefined;
 
-  constructor(options: ResolvedOptions) {
+  constructor(options: ResolvedOptions, kind?: ReaderKind) {
     this.#options = options;
-    this.#log = new ClientLog(options.logger, name);
+    this.#name = kind?.name ?? 'partition reader';
+    this.#properties = kind?.properties ?? readerProperties(options, `tally-reader-${randomUUID()}`);
+    this.#log = new ClientLog(options.logger, this.#name);
   }
 
   async connect(): Promise<void> {
-    assert(this.#client === undefined, `the ${name} is connected twice`);
-    const client = new (loadNativeModule().KafkaConsumer)(readerProperties(this.#options, `tally-reader-${randomUUID()}`));
+    assert(this.#client === undefined, `the ${this.#name} is connected twice`);
+    const client = new (loadNativeModule().KafkaConsumer)(this.#properties);
     this.#log.listen(client);
     client.on('partition.eof', (end) => this.#ends.push(end));
     client.setDefaultIsTimeoutOnlyForFirstMessage(true);
     await this.#calls.track(
       nativeCall<unknown>(
-        (thrown) => classify(thrown, 'connect', `Connecting the ${name} to ${this.#options.brokers}`),
+        (thrown) => classify(thrown, 'connect', `Connecting the ${this.#name} to ${this.#options.brokers}`),
         (callback) => client.connect({ allTopics: false, timeout: this.#options.requestTimeoutMs }, callback),
       ),
     );
@@ -94,7 +102,7 @@ export class KafkaPartitionReader implements PartitionReader {
   }
 
   #readFailed(thrown: unknown): ConsumedRecord[] {
-    const verdict = consumeVerdict(thrown, { name, fatalReason: this.#log.fatalReason, lastError: this.#log.lastError });
+    const verdict = consumeVerdict(thrown, { name: this.#name, fatalReason: this.#log.fatalReason, lastError: this.#log.lastError });
     // Unlike in the group there is nobody else who would notice: an offset outside of the log would just never end.
     if (verdict.error.kind !== 'retriable') throw verdict.error;
     this.#options.logger.warn(verdict.error.message);
@@ -123,22 +131,22 @@ export class KafkaPartitionReader implements PartitionReader {
   }
 
   #between(call: string): NativeConsumer {
-    assert(!this.#reading, `${call} on the ${name} while a read is under way`);
+    assert(!this.#reading, `${call} on the ${this.#name} while a read is under way`);
     if (this.#client !== undefined && this.#closing === undefined) return this.#client;
-    throw new BrokerError({ code: 'READER_CLOSED', kind: 'closed', message: `The ${name} is not open.` });
+    throw new BrokerError({ code: 'READER_CLOSED', kind: 'closed', message: `The ${this.#name} is not open.` });
   }
 
   #native(doing: string, call: () => void): void {
     try {
       call();
     } catch (thrown) {
-      throw classify(thrown, 'consume', `${doing} the ${name}`);
+      throw classify(thrown, 'consume', `${doing} the ${this.#name}`);
     }
   }
 
   #close(): Promise<void> {
     return disconnectWhenIdle({
-      name,
+      name: this.#name,
       client: () => this.#client,
       calls: this.#calls,
       timeoutMs: this.#options.closeTimeoutMs,

@@ -130,18 +130,24 @@ export class KafkaTransactionalProducer extends NativeRecordSender implements Tr
     // The native side reads the membership of this very consumer, and crashes when it is disconnected.
     const member = consumer.memberFor(offsets);
     this.#offsetsInDoubt = true;
-    await this.#exclusively('sendOffsets', () =>
-      this.#explained(
-        this.#answered(
-          // Held back until then is the closing of the member: the native side would read a consumer that is gone.
-          member.calls.track(
-            this.#call('sendOffsets', (client, callback) =>
-              client.sendOffsetsToTransaction(list, member.client, this.#callTimeoutMs, callback),
+    try {
+      await this.#exclusively('sendOffsets', () =>
+        this.#explained(
+          this.#answered(
+            // Held back until then is the closing of the member: the native side would read a consumer that is gone.
+            member.calls.track(
+              this.#call('sendOffsets', (client, callback) =>
+                client.sendOffsetsToTransaction(list, member.client, this.#callTimeoutMs, callback),
+              ),
             ),
           ),
         ),
-      ),
-    );
+      );
+    } catch (error) {
+      if (error instanceof BrokerError && error.kind === 'staleMember') consumer.refused();
+      throw error;
+    }
+    consumer.accepted();
     this.#offsetsInDoubt = false;
   }
 

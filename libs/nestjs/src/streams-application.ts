@@ -170,7 +170,7 @@ export class StreamsApplication {
   }
 
   private async createBroker(): Promise<Broker> {
-    const { broker, brokers, client, consumer, producer } = this.options;
+    const { broker, brokers, client, consumer, producer, fetchProcess } = this.options;
     if (typeof broker === 'function') return broker();
     if (broker !== undefined) return broker;
     // Loaded only now: who brings a broker of one's own needs no native client.
@@ -181,6 +181,7 @@ export class StreamsApplication {
       client,
       consumer,
       producer,
+      fetchProcess,
       logger: this.logger,
     });
   }

@@ -19,6 +19,8 @@ describe('options', () => {
     ['broker', { brokers: undefined, broker: {} }, /a function that makes one/],
     ['client', { brokers: undefined, broker: fakeBroker(), client: {} }, /belongs to 'brokers'/],
     ['client', { client: { 'sasl.mechanism': null } }, /strings, numbers and booleans/],
+    ['fetchProcess', { brokers: undefined, broker: fakeBroker(), fetchProcess: true }, /belongs to 'brokers'/],
+    ['fetchProcess', { fetchProcess: 'yes' }, /true or false/],
     ['stateDirectory', { stateDirectory: '' }, /local disk/],
     ['storeEngine', { storeEngine: {} }, /store engine/],
     ['guarantee', { guarantee: 'exactly_once' }, /exactly-once, at-least-once, at-most-once/],

@@ -10,6 +10,7 @@ const known: Readonly<Record<keyof Required<StreamsOptions> | 'name', true>> = {
   client: true,
   consumer: true,
   producer: true,
+  fetchProcess: true,
   broker: true,
   stateDirectory: true,
   storeEngine: true,
@@ -42,6 +43,7 @@ const moduleOptions = [
   'client',
   'consumer',
   'producer',
+  'fetchProcess',
   'broker',
   'storeEngine',
   'topologyVersion',
@@ -51,6 +53,7 @@ const moduleOptions = [
 ] as const;
 
 const propertyOptions = ['client', 'consumer', 'producer'] as const;
+const kafkaOptions = [...propertyOptions, 'fetchProcess'] as const;
 
 /** `host:port`, perhaps behind a protocol, the host a name, an IPv4 address or an IPv6 address in brackets. */
 const address = /^(?:[A-Z_]+:\/\/)?(\[[0-9a-fA-F:.]+\]|[^\s:/,[\]]+):(\d{1,5})$/;
@@ -86,7 +89,7 @@ function validateBroker(options: StreamsOptions): void {
   if (broker !== undefined && brokers !== undefined)
     throw new StreamsOptionError('broker', `and option 'brokers' exclude one another: give one of them.`);
   if (broker !== undefined) {
-    const superfluous = propertyOptions.find((option) => options[option] !== undefined);
+    const superfluous = kafkaOptions.find((option) => options[option] !== undefined);
     if (superfluous !== undefined) throw new StreamsOptionError(superfluous, `belongs to 'brokers'; a 'broker' has its own settings.`);
     if (typeof broker !== 'function' && typeof (broker as Broker | null)?.connect !== 'function') {
       throw new StreamsOptionError('broker', 'must be a broker or a function that makes one.');
@@ -101,6 +104,9 @@ function validateBroker(options: StreamsOptions): void {
     if (port < 1 || port > 65_535) throw new StreamsOptionError('brokers', `must be addresses of the form 'host:port'; '${each}' is none.`);
   }
   for (const option of propertyOptions) validateProperties(option, options[option]);
+  const { fetchProcess } = options;
+  if (fetchProcess !== undefined && typeof fetchProcess !== 'boolean')
+    throw new StreamsOptionError('fetchProcess', `must be true or false; it is ${String(fetchProcess)}.`);
 }
 
 function validateProperties(option: string, properties: unknown): void {

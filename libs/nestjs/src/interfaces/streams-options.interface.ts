@@ -18,6 +18,11 @@ export interface StreamsOptions extends Omit<WorkerOptions, 'stateDirectory'> {
   readonly consumer?: Readonly<Record<string, string | number | boolean>>;
   /** Properties of producers alone, for example `compression.type`. Only with `brokers`. */
   readonly producer?: Readonly<Record<string, string | number | boolean>>;
+  /**
+   * Fetches records in a process of its own, which leaves this one's thread a third more time: for machines with a processor and 90 MB to spare.
+   * Default false. Only with `brokers`.
+   */
+  readonly fetchProcess?: boolean;
   /** The broker port itself, or what makes it: another client, or a simulated broker in tests. It is closed after the worker has stopped. */
   readonly broker?: Broker | (() => Broker | Promise<Broker>);
   /** Local disk (no network file system). Optional only with a `storeEngine` of your own. */
