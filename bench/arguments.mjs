@@ -5,7 +5,7 @@ import { familyNames } from './families.mjs';
 /** The command line of the benchmark, as validated data. */
 
 /** @typedef {'throughput' | 'latency' | 'restore' | 'telemetry' | 'operators' | 'testkit'} Mode */
-/** @typedef {'tally' | 'tallyFetchProcess' | 'tallyHandler' | 'kafkaStreams' | 'kafkaStreamsTransactional' | 'rawClient'} ContenderName */
+/** @typedef {'tally' | 'tallyOneProcess' | 'tallyHandler' | 'kafkaStreams' | 'kafkaStreamsTransactional' | 'rawClient'} ContenderName */
 /**
  * @typedef {object} BenchOptions
  * @property {Mode} mode
@@ -25,7 +25,7 @@ import { familyNames } from './families.mjs';
  */
 
 /** @type {readonly ContenderName[]} */
-export const contenderNames = ['tally', 'tallyFetchProcess', 'tallyHandler', 'kafkaStreams', 'kafkaStreamsTransactional', 'rawClient'];
+export const contenderNames = ['tally', 'tallyOneProcess', 'tallyHandler', 'kafkaStreams', 'kafkaStreamsTransactional', 'rawClient'];
 
 /** @type {Readonly<Record<Mode, readonly ContenderName[]>>} */
 const contendersOf = {

@@ -25,17 +25,9 @@ import { addPayment, newSum } from './sums.mjs';
 
 /** @type {Readonly<Record<ContenderName, Contender>>} */
 export const contenders = {
-  tally: node('tally', 'Tally, DSL aggregate', join(builtServices, 'tally-aggregate.js'), newSum),
-  tallyFetchProcess: node(
-    'tallyFetchProcess',
-    'Tally, fetching in a process of its own',
-    join(builtServices, 'tally-aggregate.js'),
-    newSum,
-    {
-      fetchProcess: true,
-    },
-  ),
-  tallyHandler: node('tallyHandler', 'Tally, @StreamHandler', join(builtServices, 'tally-handler.js'), newSum),
+  tally: node('tally', 'Tally, DSL aggregate', join(builtServices, 'tally-aggregate.js'), newSum, { fetchProcess: true }),
+  tallyOneProcess: node('tallyOneProcess', 'Tally, DSL aggregate, in one process', join(builtServices, 'tally-aggregate.js'), newSum),
+  tallyHandler: node('tallyHandler', 'Tally, @StreamHandler', join(builtServices, 'tally-handler.js'), newSum, { fetchProcess: true }),
   kafkaStreams: java('kafkaStreams', 'Kafka Streams 4.4', []),
   kafkaStreamsTransactional: java('kafkaStreamsTransactional', 'Kafka Streams 4.4, transactional stores', [
     'enable.transactional.statestores=true',

@@ -21,6 +21,7 @@ export class PaymentsController {
   imports: [
     StreamsModule.forRoot({
       brokers: settings.brokers,
+      fetchProcess: settings.fetchProcess,
       applicationId: settings.application,
       stateDirectory: settings.stateDirectory,
       commitIntervalMs: settings.commitMs,

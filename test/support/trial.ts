@@ -26,6 +26,8 @@ export interface TrialOptions {
   /** Default 400. */
   readonly keys?: number;
   readonly options?: Partial<WorkerOptions>;
+  /** More options of the workers' client. */
+  readonly client?: Readonly<Record<string, unknown>>;
   /** Default: the cluster that all suites share. */
   readonly cluster?: string;
   /** Addresses that the workers use. Default: those of the cluster. */
@@ -98,6 +100,7 @@ export class Trial {
       ...(this.options.topologies === undefined ? {} : { topologies: this.options.topologies }),
       topics: { ...this.topics, ...this.options.names, ...other.names },
       options: { applicationId: this.applicationId, stateDirectory: this.disk(name), ...this.options.options, ...options },
+      ...(this.options.client === undefined ? {} : { client: this.options.client }),
       plans,
     });
     this.processes.push(process);

@@ -126,6 +126,10 @@ export class WorkerProcess {
     return this.configuration.name;
   }
 
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
   get isAlive(): boolean {
     return this.ended === undefined;
   }

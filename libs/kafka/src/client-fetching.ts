@@ -1,4 +1,4 @@
-import type { ConsumedRecord, TopicPartition } from '@tally/streams';
+import type { TopicPartition } from '@tally/streams';
 import { consumeBatch } from './consuming.js';
 import type { Fetched, Fetching } from './fetching.js';
 import type { GroupMember } from './group-member.js';
@@ -47,7 +47,7 @@ export class ClientFetching implements Fetching {
 
   async consume({ client, calls }: GroupMember, recordsMax: number, timeoutMs: number): Promise<Fetched> {
     const batch = await calls.track(consumeBatch(client, recordsMax, timeoutMs));
-    return 'thrown' in batch ? batch : { records: this.#mapper.map(batch.messages) as ConsumedRecord[] };
+    return 'thrown' in batch ? batch : { records: this.#mapper.map(batch.messages) };
   }
 
   serve(member: GroupMember, timeoutMs: number): Promise<Fetched> {

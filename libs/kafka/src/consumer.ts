@@ -49,6 +49,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
   readonly #listener: RebalanceListener;
   readonly #name: string;
   readonly #queues: QueueWatch;
+  readonly #admin: BrokerAdmin;
   readonly #ownership = new Ownership();
   readonly #fetching: Fetching;
   readonly #watch: StallWatch;
@@ -62,7 +63,8 @@ export class KafkaGroupConsumer implements GroupConsumer {
   /** Since the group was last heard, or took offsets. */
   #refusals: { readonly sinceMs: number; readonly count: number } | undefined;
   #consuming = false;
-  #seeking = 0;
+  /** Calls that wait for the client, or are under way: no consume of this class's own begins beside them. */
+  #calling = 0;
   /** A short consume of this class's own, which the runtime's next call waits for. */
   #serving: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -70,6 +72,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
 
   constructor(options: ResolvedOptions, group: GroupConsumerOptions, admin: BrokerAdmin, queues: QueueWatch) {
     this.#queues = queues;
+    this.#admin = admin;
     this.#options = options;
     this.#group = group;
     this.#listener = group.listener;
@@ -141,8 +144,8 @@ export class KafkaGroupConsumer implements GroupConsumer {
     const fresh = owned.filter(({ at }) => !at.added);
     const again = owned.filter(({ at }) => at.added);
     this.#native(`Assigning partitions to the ${this.#name}`, () => {
-      const starts = fresh.map(({ start }) => start);
-      if (starts.length > 0) this.#fetching.add(member, starts, options.paused);
+      const added = fresh.map(({ start }) => start);
+      if (added.length > 0) this.#fetching.add(member, added, options.paused);
     });
     for (const { at, start } of fresh) Object.assign(at, { added: true, paused: options.paused, position: start.offset });
     if (again.length > 0) await this.seek(again.map(({ start }) => start));
@@ -184,11 +187,11 @@ export class KafkaGroupConsumer implements GroupConsumer {
     const member = await this.#between('seek');
     this.#forgetConsumed(positions);
     const targets = toOffsets(positions).filter((at) => this.#ownership.get(at)?.added);
-    this.#seeking++;
+    this.#calling++;
     try {
       await this.#fetching.seek(member, targets, (target) => this.#ownership.get(target)?.paused !== false);
     } finally {
-      this.#seeking--;
+      this.#calling--;
     }
     for (const target of targets) {
       const owned = this.#ownership.get(target);
@@ -197,7 +200,13 @@ export class KafkaGroupConsumer implements GroupConsumer {
   }
 
   async commitOffsets(offsets: readonly OffsetToCommit[]): Promise<void> {
-    await this.#open().calls.track(this.#commits.commit(offsets));
+    try {
+      await this.#open().calls.track(this.#commits.commit(offsets));
+    } catch (error) {
+      if (error instanceof BrokerError) await this.#notCommitted(error, offsets);
+      throw error;
+    }
+    this.accepted();
   }
 
   close(): Promise<void> {
@@ -237,6 +246,16 @@ export class KafkaGroupConsumer implements GroupConsumer {
     this.#giveUpMember('does not hear that its group refuses it');
   }
 
+  /** A member that the group does not know is told so, or gets no answer, though the broker answers others. */
+  async #notCommitted({ kind, code }: BrokerError, offsets: readonly TopicPartition[]): Promise<void> {
+    if (!this.#fetching.isApart || (kind !== 'staleMember' && code !== 'TIMED_OUT')) return;
+    const isBrokerThere = await this.#admin.listOffsets(offsets, 'lastStable').then(
+      () => true,
+      () => false,
+    );
+    if (isBrokerThere) this.refused();
+  }
+
   async #connect(): Promise<GroupMember> {
     const member = new GroupMember({
       options: this.#options,
@@ -244,7 +263,9 @@ export class KafkaGroupConsumer implements GroupConsumer {
       queues: this.#queues,
       rebalanced: (from, event, partitions) => this.#rebalanced(from, event, partitions),
       committed: (error) => this.#commits.answered(error),
-      endReached: (end) => this.#ends.push(end),
+      endReached: (end) => {
+        if (!this.#fetching.isApart) this.#ends.push(end);
+      },
     });
     this.#members.add(member);
     try {
@@ -344,7 +365,7 @@ export class KafkaGroupConsumer implements GroupConsumer {
   async #serveCommits(): Promise<void> {
     // Calls that have waited for the last one run first.
     await new Promise(setImmediate);
-    if (this.#consuming || this.#seeking > 0 || this.#member?.isReleased === true) {
+    if (this.#consuming || this.#calling > 0 || this.#member?.isReleased === true) {
       await new Promise((resolve) => setTimeout(resolve, servePollMs));
       return;
     }
@@ -388,8 +409,13 @@ export class KafkaGroupConsumer implements GroupConsumer {
   }
 
   async #between(call: string): Promise<GroupMember> {
-    await this.#serving?.catch(() => undefined);
-    await this.#fetching.between();
+    this.#calling++;
+    try {
+      await this.#serving?.catch(() => undefined);
+      await this.#fetching.between();
+    } finally {
+      this.#calling--;
+    }
     assert(!this.#consuming, `${call} on the ${this.#name} while a consume is under way`);
     return this.#open();
   }
@@ -403,8 +429,8 @@ export class KafkaGroupConsumer implements GroupConsumer {
   }
 
   async #close(): Promise<void> {
-    await this.#fetching.close();
-    await Promise.all([...this.#members].map((member) => member.close(() => (member === this.#member ? this.#letAllGo() : []))));
+    const members = [...this.#members].map((member) => member.close(() => (member === this.#member ? this.#letAllGo() : [])));
+    await Promise.all([this.#fetching.close(), ...members]);
   }
 
   #letAllGo(): readonly TopicPartition[] {

@@ -7,11 +7,12 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
-import type { Readable } from 'node:stream';
-import { type ConsumedRecord, partitionName, type TopicPartition, type TopicPartitionOffset } from '@tally/streams';
+import { Readable } from 'node:stream';
+import { type ConsumedRecord, errorOf, partitionName, type TopicPartition, type TopicPartitionOffset } from '@tally/streams';
 import { FrameAssembler, FrameCursor, type FetchCommand, type FetchEvent, type KnownStream } from './fetch-protocol.js';
 import { settledWithin } from './native-call.js';
 import type { ResolvedOptions } from './options.js';
+import { distinctPartitions } from './topic-partitions.js';
 
 /** Records in frames that wait to be taken, in bytes: beyond it the pipe is not read. */
 const waitingBytesMax = 1_048_576;
@@ -58,9 +59,9 @@ export class FetchProcess {
 
   /** Reads the partitions from these offsets on, and not from where they were read before. */
   open(starts: readonly TopicPartitionOffset[]): void {
-    if (starts.length === 0) return;
+    if (starts.length === 0 || this.#ended) return;
     this.close(starts);
-    const opened = starts.map(({ topic, partition, offset }) => this.#add({ topic, partition, position: offset }));
+    const opened = distinctPartitions(starts).map(({ topic, partition, offset }) => this.#add({ topic, partition, position: offset }));
     if (this.#child === undefined && this.#restart === undefined) this.#start();
     else this.#send({ open: opened.map(commandOf) });
   }
@@ -144,13 +145,18 @@ export class FetchProcess {
     clearTimeout(timer);
   }
 
+  /** Never throws: it is also called by a timer. */
   #start(): void {
+    try {
+      this.#begin(spawnFetcher());
+    } catch (error) {
+      this.#startLater(`cannot be started (${errorOf(error).message})`);
+    }
+  }
+
+  #begin({ child, pipe }: Spawned): void {
     const { options, groupId, name } = this.#parts;
     const { logger, ...sent } = options;
-    // Whatever else this process is started with (tracing, debugging, profiling) is meant for this one.
-    const { NODE_OPTIONS: _own, ...env } = process.env;
-    const child = fork(programFile(), [], { execArgv: [], env, stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'ipc'] });
-    const pipe = child.stdio[3] as Readable;
     const assembler = new FrameAssembler();
     this.#child = child;
     this.#pipe = pipe;
@@ -193,10 +199,11 @@ export class FetchProcess {
     if (child !== this.#child) return;
     this.#child = undefined;
     this.#pipe = undefined;
-    if (this.#ended) return;
-    this.#parts.options.logger.warn(
-      `The process that fetches for the ${this.#parts.name} has ended (${how}) and is followed by another one; nothing is lost.`,
-    );
+    if (!this.#ended) this.#startLater(`has ended (${how})`);
+  }
+
+  #startLater(why: string): void {
+    this.#parts.options.logger.warn(`The process that fetches for the ${this.#parts.name} ${why}. Another one follows; nothing is lost.`);
     this.#restart = setTimeout(() => {
       this.#restart = undefined;
       this.#start();
@@ -211,6 +218,24 @@ export class FetchProcess {
 
 function commandOf({ id: stream, topic, partition, position: offset }: Stream) {
   return { stream, topic, partition, offset };
+}
+
+interface Spawned {
+  readonly child: ChildProcess;
+  readonly pipe: Readable;
+}
+
+/** @throws where the system has no process to spare, or no file descriptors for it */
+function spawnFetcher(): Spawned {
+  // Whatever else this process is started with (tracing, debugging, profiling) is meant for this one.
+  const { NODE_OPTIONS: _own, ...env } = process.env;
+  const child = fork(programFile(), [], { execArgv: [], env, stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'ipc'] });
+  // Without descriptors it has none of these, and its error comes later.
+  const pipe = (child.stdio as typeof child.stdio | undefined)?.[3];
+  if (pipe instanceof Readable) return { child, pipe };
+  child.on('error', () => {});
+  child.kill('SIGKILL');
+  throw new Error('there is no pipe to it: is the limit of open files reached?');
 }
 
 /** Always the built program: a process of its own runs no TypeScript. */

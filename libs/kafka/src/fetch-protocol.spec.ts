@@ -75,4 +75,27 @@ describe('frames of records', () => {
       }),
     );
   });
+
+  it('may be let go of while a record of them is kept', () => {
+    const records = Array.from({ length: 500 }, (_, offset) => ({
+      ...place(1),
+      offset,
+      timestampMs: 1,
+      key: Buffer.from('key'),
+      value: Buffer.alloc(100),
+      headers: [],
+    }));
+    const large = { ...place(1), offset: 500, timestampMs: 1, key: null, value: Buffer.alloc(20_000), headers: [] };
+    const frame = encodeFrame(
+      [...records, large],
+      Array.from({ length: 501 }, () => 1),
+      [],
+    );
+    const all = read(frame, 1_000, (id) => ({ ...place(id), position: 0 })).records;
+    for (const { key, value } of all.slice(0, 500)) {
+      expect(key!.buffer).not.toBe(frame.buffer);
+      expect(value!.buffer.byteLength).toBeLessThanOrEqual(8_192);
+    }
+    expect(all[500]!.value!.buffer.byteLength).toBeLessThan(20_100);
+  });
 });

@@ -135,6 +135,9 @@ export interface KnownStream extends TopicPartition {
   position: number;
 }
 
+/** Records are handed out as slices of copies of so many bytes, or of one record: whoever keeps a record keeps no more than that. */
+const blockBytesMax = 8_192;
+
 /** Reads one frame, as far as it is asked to. */
 export class FrameCursor {
   readonly #frame: Buffer;
@@ -142,6 +145,10 @@ export class FrameCursor {
   #recordsLeft: number;
   #endsLeft: number;
   #at = frameHeaderBytes;
+  /** A copy of a part of the frame: records of one stream, whole ones. */
+  #block: Buffer = Buffer.alloc(0);
+  #blockFrom = 0;
+  #blockEnd = 0;
 
   constructor(frame: Buffer) {
     this.#frame = frame;
@@ -161,12 +168,17 @@ export class FrameCursor {
   /** Adds records to the list until it has so many, without those of streams that are not known (any more), and moves the streams on. */
   readRecords(recordsMax: number, records: ConsumedRecord[], streamOf: (stream: number) => KnownStream | undefined): void {
     const view = this.#view;
-    let [id, stream]: [number, KnownStream | undefined] = [-1, undefined];
+    let id = -1;
+    let stream: KnownStream | undefined;
     while (this.#recordsLeft > 0 && records.length < recordsMax) {
-      this.#recordsLeft--;
       const at = this.#at;
       const next = view.getUint32(at);
-      if (next !== id) [id, stream] = [next, streamOf(next)];
+      if (next !== id) {
+        id = next;
+        stream = streamOf(next);
+      }
+      if (at >= this.#blockEnd) this.#copyBlock(at);
+      this.#recordsLeft--;
       const offset = view.getFloat64(at + 4);
       const key = this.#bytes(at + recordHeaderBytes, view.getInt32(at + 20));
       const value = this.#bytes(this.#at, view.getInt32(at + 24));
@@ -204,9 +216,32 @@ export class FrameCursor {
     return headers;
   }
 
+  /** A copy of the record here, and of those of its stream behind it that have room in the block as well. */
+  #copyBlock(from: number): void {
+    const stream = this.#view.getUint32(from);
+    let end = this.#recordEnd(from);
+    for (let left = this.#recordsLeft - 1; left > 0 && this.#view.getUint32(end) === stream; left--) {
+      const next = this.#recordEnd(end);
+      if (next - from > blockBytesMax) break;
+      end = next;
+    }
+    this.#block = Buffer.allocUnsafeSlow(end - from);
+    this.#frame.copy(this.#block, 0, from, end);
+    this.#blockFrom = from;
+    this.#blockEnd = end;
+  }
+
+  #recordEnd(from: number): number {
+    const view = this.#view;
+    let at = from + recordHeaderBytes + Math.max(0, view.getInt32(from + 20)) + Math.max(0, view.getInt32(from + 24));
+    for (let headers = view.getUint32(from + 28); headers > 0; headers--)
+      at += headerHeaderBytes + view.getUint32(at) + view.getUint32(at + 4);
+    return at;
+  }
+
   #bytes(at: number, length: number): Buffer | null {
     this.#at = length === -1 ? at : at + length;
-    return length === -1 ? null : this.#frame.subarray(at, at + length);
+    return length === -1 ? null : this.#block.subarray(at - this.#blockFrom, at - this.#blockFrom + length);
   }
 }
 

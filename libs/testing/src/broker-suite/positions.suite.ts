@@ -190,6 +190,31 @@ export function positionSuite(create: CreateSetting): void {
     );
 
     it(
+      'pauses, resumes and seeks between consumes while offsets are committed, again and again',
+      scenario(create, async (scene) => {
+        const topic = await scene.topic();
+        const [at] = range(topic, 1) as [TopicPartition];
+        const member = await scene.member([topic]);
+        await member.holds(1);
+        await scene.write(topic, numbered(5));
+        let committing = true;
+        const commits = (async () => {
+          for (let offset = 0; committing; offset = (offset + 1) % 5)
+            await member.consumer.commitOffsets([{ ...at, offset, metadata: '' }]);
+        })();
+        for (let round = 0; round < 20; round++) {
+          await member.consumer.seek([{ ...at, offset: 0 }]);
+          expect(texts(await member.receives(5))).toHaveLength(5);
+          await member.consumer.pause([at]);
+          expect(await member.consume()).toEqual([]);
+          await member.consumer.resume([at]);
+        }
+        committing = false;
+        await commits;
+      }),
+    );
+
+    it(
       'commits offsets outside of a transaction, losing no record meanwhile',
       scenario(create, async (scene) => {
         const topic = await scene.topic(2);
