@@ -14,6 +14,7 @@ import { KafkaAdmin } from './admin.js';
 import { checkClientProperties } from './client-properties.js';
 import { KafkaGroupConsumer } from './consumer.js';
 import { type KafkaBrokerOptions, type ResolvedOptions, resolveOptions } from './options.js';
+import { programFile } from './fetch-process.js';
 import { KafkaOutputProducer } from './output-producer.js';
 import { KafkaPartitionReader } from './reader.js';
 import { QueueWatch } from './queue-watch.js';
@@ -32,6 +33,7 @@ export class KafkaBroker implements Broker {
   constructor(options: KafkaBrokerOptions) {
     this.#options = resolveOptions(options);
     checkClientProperties(this.#options);
+    if (this.#options.fetchProcess) programFile();
     this.name = this.#options.brokers;
     this.#admin = new KafkaAdmin(this.#options);
   }

@@ -11,7 +11,7 @@ import { Readable } from 'node:stream';
 import { type ConsumedRecord, errorOf, partitionName, type TopicPartition, type TopicPartitionOffset } from '@tally/streams';
 import { FrameAssembler, FrameCursor, type FetchCommand, type FetchEvent, type KnownStream } from './fetch-protocol.js';
 import { settledWithin } from './native-call.js';
-import type { ResolvedOptions } from './options.js';
+import { invalidOption, type ResolvedOptions } from './options.js';
 import { distinctPartitions } from './topic-partitions.js';
 
 /** Records in frames that wait to be taken, in bytes: beyond it the pipe is not read. */
@@ -238,7 +238,19 @@ function spawnFetcher(): Spawned {
   throw new Error('there is no pipe to it: is the limit of open files reached?');
 }
 
-/** Always the built program: a process of its own runs no TypeScript. */
-function programFile(): string {
-  return createRequire(import.meta.url).resolve('@tally/kafka/fetch-program');
+/**
+ * Always the built program: a process of its own runs no TypeScript.
+ * @throws BrokerError of kind `invalid` where it is not there
+ */
+export function programFile(): string {
+  try {
+    return createRequire(import.meta.url).resolve('@tally/kafka/fetch-program');
+  } catch (cause) {
+    throw invalidOption(
+      'fetchProcess',
+      'The option `fetchProcess` needs the file dist/fetch-program.js of the package @tally/kafka, which is not there. Install the package whole: its files ' +
+        'cannot be bundled into one.',
+      cause,
+    );
+  }
 }

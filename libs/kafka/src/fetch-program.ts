@@ -52,9 +52,9 @@ const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn
 try {
   await run();
 } catch (error) {
-  logger.error(`The process that fetches cannot go on: ${errorOf(error).message}`);
-  process.exitCode = 1;
-  process.disconnect();
+  const message = `The process that fetches cannot go on: ${errorOf(error).message}`;
+  const said: FetchEvent = { log: { level: 'error', message } };
+  if (process.send?.(said, () => process.exit(1)) === undefined) process.exit(1);
 }
 
 async function run(): Promise<void> {

@@ -19,7 +19,7 @@ export interface KafkaBrokerOptions {
   readonly producer?: Readonly<Record<string, ClientPropertyValue>> | undefined;
   /**
    * A process of its own fetches what the group's consumer reads and makes records of it: a third of the work of this process's thread (docs/decisions/016).
-   * For machines with a processor to spare; it takes about 90 MB of memory, and a sixth more processor time in all. Default: false.
+   * For machines with a processor to spare; it takes about 100 MB of memory, and a tenth more processor time in all. Default: false.
    */
   readonly fetchProcess?: boolean | undefined;
   /** How long `connect`, an admin request and a seek may take, in milliseconds. Default 10,000. */

@@ -19,7 +19,7 @@ export interface StreamsOptions extends Omit<WorkerOptions, 'stateDirectory'> {
   /** Properties of producers alone, for example `compression.type`. Only with `brokers`. */
   readonly producer?: Readonly<Record<string, string | number | boolean>>;
   /**
-   * Fetches records in a process of its own, which leaves this one's thread a third more time: for machines with a processor and 90 MB to spare.
+   * Fetches records in a process of its own, which leaves this one's thread a third more time: for machines with a processor and 100 MB to spare.
    * Default false. Only with `brokers`.
    */
   readonly fetchProcess?: boolean;
