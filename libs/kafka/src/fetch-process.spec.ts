@@ -35,7 +35,11 @@ vi.mock('node:child_process', () => ({
     const { failure } = next;
     next.failure = undefined;
     if (failure === 'throws') throw new Error('spawn ENOMEM');
-    if (failure === 'hasNoPipe') return Object.assign(new EventEmitter(), { kill() {} });
+    if (failure === 'hasNoPipe') {
+      // Of a process that was never started, Node would kill process 0.
+      const kill = (): never => expect.unreachable('it is killed');
+      return Object.assign(new EventEmitter(), { kill });
+    }
     const child = new FakeChild();
     children.push(child);
     return child;

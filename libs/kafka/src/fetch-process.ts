@@ -91,7 +91,7 @@ export class FetchProcess {
 
   /** Has another process go on in place of this one. */
   renew(): void {
-    this.#child?.kill('SIGKILL');
+    if (this.#child?.pid !== undefined) this.#child.kill('SIGKILL');
   }
 
   /** Idempotent. */
@@ -104,7 +104,7 @@ export class FetchProcess {
     if (child.connected) child.disconnect();
     // The pipe is read no more, so whatever waits in it must not keep the other side.
     this.#pipe?.destroy();
-    if (!(await settledWithin(exited, endTimeoutMs))) child.kill('SIGKILL');
+    if (!(await settledWithin(exited, endTimeoutMs)) && child.pid !== undefined) child.kill('SIGKILL');
   }
 
   #add(at: KnownStream): Stream {
@@ -230,11 +230,10 @@ function spawnFetcher(): Spawned {
   // Whatever else this process is started with (tracing, debugging, profiling) is meant for this one.
   const { NODE_OPTIONS: _own, ...env } = process.env;
   const child = fork(programFile(), [], { execArgv: [], env, stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'ipc'] });
-  // Without descriptors it has none of these, and its error comes later.
+  // Without descriptors it has none of these, and its error comes later. It was never started: to kill it would be to kill process 0, all of this one's group.
   const pipe = (child.stdio as typeof child.stdio | undefined)?.[3];
   if (pipe instanceof Readable) return { child, pipe };
   child.on('error', () => {});
-  child.kill('SIGKILL');
   throw new Error('there is no pipe to it: is the limit of open files reached?');
 }
 
