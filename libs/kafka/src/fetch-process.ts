@@ -85,7 +85,11 @@ export class FetchProcess {
       const taken = this.#take(recordsMax);
       const leftMs = untilMs - performance.now();
       if (taken.records.length > 0 || taken.ends.length > 0 || leftMs <= 0) return taken;
-      await this.#arrival(leftMs);
+      const arrival = new Promise<void>((resolve) => {
+        this.#woken = resolve;
+      });
+      await settledWithin(arrival, leftMs);
+      this.#woken = undefined;
     }
   }
 
@@ -133,16 +137,6 @@ export class FetchProcess {
     if (passed > 0) this.#frames = this.#frames.slice(passed);
     if (this.#waitingBytes <= waitingBytesMax / 2 && this.#pipe?.isPaused() === true) this.#pipe.resume();
     return { records, ends };
-  }
-
-  async #arrival(timeoutMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#woken = resolve;
-      timer = setTimeout(resolve, timeoutMs);
-    });
-    this.#woken = undefined;
-    clearTimeout(timer);
   }
 
   /** Never throws: it is also called by a timer. */

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerError, type ConsumedRecord, errorOf, type Logger, partitionName } from '@tally/streams';
 import { fetcherProperties } from './client-properties.js';
 import { errorNumbers } from './errors.js';
-import { encodeFrame, type FetchCommand, type FetchEvent, type OpenStream, type StreamEnd } from './fetch-protocol.js';
+import { encodeFrame, type FetchCommand, type FetchEvent, type LogLevel, type OpenStream, type StreamEnd } from './fetch-protocol.js';
 import { KafkaPartitionReader } from './reader.js';
 
 const recordsMax = 500;
@@ -44,7 +44,7 @@ pipe.on('error', () => process.exit(0));
 
 const say = (event: FetchEvent): void => void process.send?.(event, () => {});
 const log =
-  (level: 'debug' | 'info' | 'warn' | 'error') =>
+  (level: LogLevel) =>
   (message: string): void =>
     say({ log: { level, message } });
 const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
