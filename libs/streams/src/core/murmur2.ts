@@ -28,5 +28,5 @@ export function murmur2(bytes: Uint8Array): number {
 
 /** The partition that Java producers choose for a key; also for an empty one. */
 export function partitionForKey(key: Uint8Array, partitions: number): number {
-  return (murmur2(key) & 0x7fffffff) % partitions;
+  return partitions === 1 ? 0 : (murmur2(key) & 0x7fffffff) % partitions;
 }

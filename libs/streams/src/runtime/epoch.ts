@@ -46,9 +46,8 @@ export class Epoch {
   readonly letterTasks = new Set<Task>();
   private queue: OutputRecord[] = [];
   private head = 0;
-  /** By topic and partition. */
-  private readonly writers = new Map<string, Map<number, Set<Task>>>();
-  private lastNoted: OutputRecord | undefined;
+  /** By topic. */
+  private readonly writers = new Map<string, TopicWriters>();
   /** The producer refused an output outright; the commit will say which. */
   isBlocked = false;
   records = 0;
@@ -98,21 +97,28 @@ export class Epoch {
 
   /** Tasks that may have written to the partition; -1 is any. */
   *writersOf(topic: string, partition: number): Iterable<Task> {
-    for (const [written, tasks] of this.writers.get(topic) ?? []) {
+    for (const [written, tasks] of this.writers.get(topic)?.byPartition ?? []) {
       if (partition === -1 || written === -1 || written === partition) yield* tasks;
     }
   }
 
-  private noteWriter(output: OutputRecord): void {
-    const { topic, partition, task } = output;
-    const last = this.lastNoted;
-    if (output.isDeadLetter === true) this.letterTasks.add(task);
+  private noteWriter({ topic, partition, task, isDeadLetter }: OutputRecord): void {
+    if (isDeadLetter === true) this.letterTasks.add(task);
+    let writers = this.writers.get(topic);
+    if (writers === undefined) this.writers.set(topic, (writers = { byPartition: new Map(), lastPartition: -1, lastTask: undefined }));
     // Records come in runs of one task, and most go to one partition.
-    if (last !== undefined && last.task === task && last.partition === partition && last.topic === topic) return;
-    this.lastNoted = output;
-    const partitions = this.writers.get(topic) ?? new Map<number, Set<Task>>();
-    this.writers.set(topic, partitions);
-    const tasks = partitions.get(partition) ?? new Set<Task>();
-    partitions.set(partition, tasks.add(task));
+    else if (writers.lastTask === task && writers.lastPartition === partition) return;
+    writers.lastTask = task;
+    writers.lastPartition = partition;
+    const tasks = writers.byPartition.get(partition) ?? new Set<Task>();
+    writers.byPartition.set(partition, tasks.add(task));
   }
+}
+
+/** Which tasks have written to the partitions of one topic. */
+interface TopicWriters {
+  readonly byPartition: Map<number, Set<Task>>;
+  /** What was noted last. */
+  lastPartition: number;
+  lastTask: Task | undefined;
 }

@@ -280,7 +280,7 @@ export class RecordScope implements RecordMetadata {
     const output = serializeOutput(this.host.task, topic, destination, key, known, value, options, this.timestampMs);
     const sent = this.trace === undefined ? output : traced(output, this.trace, destination);
     this.outputs = withOneMore(this.outputs, sent);
-    if (branch !== undefined) (this.outputBranches ??= []).push(branch);
+    if (branch !== undefined) this.outputBranches = withOneMore(this.outputBranches, branch);
   }
 
   drop(branch: Branch, reason: DropReason): void {

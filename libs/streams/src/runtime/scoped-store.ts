@@ -51,7 +51,7 @@ export class ScopedKeyValueStore<K, V> implements KeyValueStore<K, V>, ScopedEnt
 
   get(key: K): V | undefined {
     const stored = this.read(key);
-    return stored === undefined ? undefined : (this.access.codec.decodeValue(stored).value as V);
+    return stored === undefined ? undefined : (this.access.codec.readValue(stored) as V);
   }
 
   getWithTimestamp(key: K): { readonly value: V; readonly timestampMs: number } | undefined {

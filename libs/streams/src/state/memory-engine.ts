@@ -99,7 +99,8 @@ class MemoryDatabase implements StoreDatabase {
   getSync(key: Uint8Array): Uint8Array | undefined {
     this.#assertOpen();
     this.#faults.beforeRead?.(this.#directory);
-    return this.#disk.entries.get(latin1Of(key));
+    const { entries } = this.#disk;
+    return entries.size === 0 ? undefined : entries.get(latin1Of(key));
   }
 
   range(range: EngineRange): AsyncIterableIterator<readonly [Uint8Array, Uint8Array]> {

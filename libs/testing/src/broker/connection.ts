@@ -25,8 +25,8 @@ export interface CallOptions {
 export interface ClientSettings {
   /** Records may have the timestamp 0. */
   readonly writesTimestampZero: boolean;
-  /** Topics whose keys and values are not copied: nobody changes the bytes that their records are made of. */
-  readonly takesBytesOver: (topic: string) => boolean;
+  /** Which bytes of a topic's records are not copied, for nobody changes them. */
+  readonly takesOver: (topic: string) => 'nothing' | 'values' | 'keysAndValues';
 }
 
 /** The client waits twice as long after each attempt, within these bounds. */
@@ -40,7 +40,7 @@ export class Connection {
     readonly cluster: SimulatedCluster,
     readonly clock: Clock,
     readonly process: string,
-    readonly client: ClientSettings = { writesTimestampZero: false, takesBytesOver: () => false },
+    readonly client: ClientSettings = { writesTimestampZero: false, takesOver: () => 'nothing' },
   ) {}
 
   get crashed(): boolean {

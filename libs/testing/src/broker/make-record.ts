@@ -37,14 +37,14 @@ export function makeRecord(
   headers: Headers,
 ): RecordToLog {
   checkRecord(connection, topic, key, value, timestampMs, headers);
-  const isCopied = !connection.client.takesBytesOver(topic);
+  const taken = connection.client.takesOver(topic);
   return {
     topic,
     partition: choosePartition(connection, topic, partition),
     offset: -1,
     timestampMs,
-    key: isCopied ? copy(key) : key,
-    value: isCopied ? copy(value) : value,
+    key: taken === 'keysAndValues' ? key : copy(key),
+    value: taken === 'nothing' ? copy(value) : value,
     headers: headers.length === 0 ? noHeaders : headers.map(copyHeader),
     rank: connection.cluster.nextRank(),
     bytes: recordBytes(key, value, headers),

@@ -54,7 +54,7 @@ export class DrivenWorker {
       producer: { lingerMs: 0 },
       maxPollIntervalMs: neverMs,
       // Keys of changelog records are made one after another in the same memory.
-      client: { writesTimestampZero: true, takesBytesOver: (topic) => !this.topics.isChangelog(topic) },
+      client: { writesTimestampZero: true, takesOver: (topic) => (this.topics.isChangelog(topic) ? 'values' : 'keysAndValues') },
     });
     this.worker = new StreamsWorker(
       { ...parts, broker, storeEngine: new MemoryEngine(), clock, random },
