@@ -5,6 +5,9 @@ import { SETTINGS, type Settings } from './settings.js';
 
 type SeenStore = KeyValueStore<string, bigint>;
 
+/** Ids that one call of `forget` deletes at most. */
+export const forgottenAtOnce = 10_000;
+
 /**
  * Remembers event ids for the deduplication window.
  *
@@ -29,10 +32,22 @@ export class SeenEvents {
     return true;
   }
 
-  /** Deletes the ids that no payment can be compared with any more. */
-  async forget(store: SeenStore, streamTimeMs: number): Promise<void> {
+  /**
+   * Deletes ids that no payment can be compared with any more, a bounded number at a time: a whole window of them would fill the memory, and
+   * hold up the payments.
+   * @param from what the last call returned: there is nothing before it. At first the empty text.
+   * @returns where the next call goes on
+   */
+  async forget(store: SeenStore, streamTimeMs: number, from: string): Promise<string> {
     const oldestKept = windowName(Math.max(0, this.windowOf(streamTimeMs) - 1));
-    for await (const [key] of store.range('', oldestKept)) store.delete(key);
+    if (from >= oldestKept) return from;
+    let left = forgottenAtOnce;
+    for await (const [key] of store.range(from, oldestKept)) {
+      store.delete(key);
+      left -= 1;
+      if (left === 0) return key;
+    }
+    return oldestKept;
   }
 
   private wasSeen(store: SeenStore, key: string, streamTimeMs: number): boolean {
