@@ -22,6 +22,7 @@ class LedgerInMemory {
   readonly outputs = new Map<string, RawRecord[]>();
   private readonly seen = new SeenEvents({ deduplicationWindowMs: windowMs });
   private readonly seenStore = new MemoryStore();
+  private forgotten = '';
   private readonly controller = new PaymentsController(new LedgerService(), this.seen);
 
   async take(input: RawRecord): Promise<void> {
@@ -31,7 +32,7 @@ class LedgerInMemory {
       this.emit(topic.name, bytes(topic.key.serialize(key)), bytes(topic.value.serialize(value)));
     const context = { key: payment.account, streamTimeMs: input.timestampMs, send } as unknown as StreamContext<string>;
     this.controller.apply(payment, context, this.balances, this.seenStore);
-    if (input.offset % 1_000 === 0) await this.seen.forget(this.seenStore, input.timestampMs);
+    if (input.offset % 1_000 === 0) this.forgotten = await this.seen.forget(this.seenStore, input.timestampMs, this.forgotten);
   }
 
   private parse(input: RawRecord): Payment | undefined {
