@@ -1,4 +1,5 @@
 /** What a history of a service is compared with: a run of the same workload in which nothing goes wrong. */
+import { isUtf8 } from 'node:buffer';
 import { type AnyStoreDefinition, errorOf } from '@tally/streams';
 import type { Checker, Model } from '../checkers/index.js';
 import type { Expectation } from '../scenarios/scenario.js';
@@ -56,8 +57,7 @@ function namesOf(named: readonly Named[] = []): ReadonlySet<string> {
 
 function shown(bytes: Uint8Array | null): string {
   if (bytes === null) return 'null';
-  const text = textOf(bytes);
-  return Buffer.from(text).equals(bytes) ? text : Buffer.from(bytes).toString('hex');
+  return isUtf8(bytes) ? textOf(bytes) : Buffer.from(bytes).toString('hex');
 }
 
 /** The invariants of whoever wrote the service, as a checker. */

@@ -91,13 +91,14 @@ class Simulation {
   }
 
   private async compare(plan: HistoryPlan): Promise<{ readonly evidence: Evidence; readonly violations: readonly Violation[] }> {
-    const setting = serviceSetting(this.subject, plan, this.options);
     const { guarantee } = plan.worker;
-    const reference = await new History(undisturbed(plan), setting, { comparesDisks: false, measuresMemory: false }).run();
-    const model = referenceModel(reference, setting.stores, this.options);
+    const calm = undisturbed(plan);
+    const calmSetting = serviceSetting(this.subject, calm, this.options);
+    const reference = await new History(calm, calmSetting, { comparesDisks: false, measuresMemory: false }).run();
+    const model = referenceModel(reference, calmSetting.stores, this.options);
     const unprovoked = findViolations({ evidence: reference, model, guarantee }, this.referenceCheckers);
-    if (unprovoked.length > 0) throw new SimulationError(plan.seed, withoutFaults(unprovoked), undisturbed(plan));
-    const evidence = await new History(plan, setting, { measuresMemory: false }).run();
+    if (unprovoked.length > 0) throw new SimulationError(plan.seed, withoutFaults(unprovoked), calm);
+    const evidence = await new History(plan, serviceSetting(this.subject, plan, this.options), { measuresMemory: false }).run();
     return { evidence, violations: findViolations({ evidence, model, guarantee }, this.checkers) };
   }
 
@@ -146,7 +147,7 @@ function undisturbed(plan: HistoryPlan): HistoryPlan {
     ...plan,
     machines: 1,
     worker: { ...plan.worker, recordsPerConsume: 2_000, stateFlushIntervalMs: 1_000 },
-    cluster: { ...plan.cluster, latencyMsMax: 1, markerDelayMsMax: 1 },
+    cluster: { ...plan.cluster, latencyMsMax: 1, markerDelayMsMax: 1, queueRecordsMax: 1_000_000 },
     load: plan.load.map((record) => ({ ...record, atMs: 0 })),
     faults: [],
     durationMs: 0,
