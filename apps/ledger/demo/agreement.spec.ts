@@ -32,7 +32,7 @@ class LedgerInMemory {
       this.emit(topic.name, bytes(topic.key.serialize(key)), bytes(topic.value.serialize(value)));
     const context = { key: payment.account, streamTimeMs: input.timestampMs, send } as unknown as StreamContext<string>;
     this.controller.apply(payment, context, this.balances, this.seenStore);
-    if (input.offset % 1_000 === 0) this.forgotten = await this.seen.forget(this.seenStore, input.timestampMs, this.forgotten);
+    if (input.offset % 1_000 === 0) this.forgotten = await this.seen.forget(this.seenStore, input.timestampMs, this.forgotten, 10_000);
   }
 
   private parse(input: RawRecord): Payment | undefined {

@@ -6,6 +6,8 @@ import { SeenEvents } from './seen-events.js';
 
 /** So often in a window of stream time some of what is older is deleted. */
 const timesInWindow = 200;
+/** So many ids are deleted each time, whatever has come since: they work off what a restart has left. */
+const idsAtLeast = 10_000;
 
 /** Keeps the memory of event ids bounded, little by little. */
 @Topology('forgetting')
@@ -19,16 +21,23 @@ export class ForgettingTopology implements StreamsTopology {
 
   private createProcessor(): Processor<string, Payment, never, never> {
     const { seen } = this;
-    // A processor whose deletions are rolled back is made anew, and begins at the beginning.
+    // With the transaction that deleted ids, when it is aborted, this goes as well: a new processor begins at the beginning.
     let from = '';
+    let arrived = 0;
     return {
       init(context: InitContext<never, never>) {
         context.schedule(seen.windowMs / timesInWindow, 'streamTime', async (streamTimeMs, punctuation) => {
-          from = await seen.forget(punctuation.store(seenEvents), streamTimeMs, from);
+          // More than have come since the last time, or what is to be deleted would grow for ever.
+          const idsMax = idsAtLeast + 2 * arrived;
+          const next = await seen.forget(punctuation.store(seenEvents), streamTimeMs, from, idsMax);
+          // After its deadline nothing of it counts.
+          if (punctuation.signal.aborted) return;
+          from = next;
+          arrived = 0;
         });
       },
       process() {
-        // Payments only move the stream's time here.
+        arrived += 1;
       },
     };
   }

@@ -67,6 +67,20 @@ describe('the ledger', () => {
     expect((await driver.store(seenEvents).entries()).map(([key]) => key)).toEqual(['000000000010/anna/e3']);
   });
 
+  it('forgets as many event ids as there are, also when they come in bursts', async () => {
+    const { driver } = await start();
+    const burst = 25_000;
+    for (const startMs of [0, 600_000, 1_200_000]) {
+      const records = Array.from({ length: burst }, (_each, index) => ({
+        key: 'anna',
+        value: { ...deposit, eventId: `e${startMs}-${index}` },
+        timestampMs: startMs,
+      }));
+      await driver.input(payments).pipeAll(records);
+    }
+    expect(await driver.store(seenEvents).entries()).toHaveLength(burst);
+  });
+
   it('puts aside what is no payment and what the guard refuses', async () => {
     const { driver } = await start();
     const input = driver.input(payments);

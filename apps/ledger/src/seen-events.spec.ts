@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStore } from './memory-store.fixture.js';
 import type { Payment } from './payment.js';
-import { forgottenAtOnce, SeenEvents } from './seen-events.js';
+import { SeenEvents } from './seen-events.js';
 
 const windowMs = 1_000;
 const startMs = 1_700_000_000_000;
@@ -36,7 +36,7 @@ describe('SeenEvents', () => {
     for (let index = 0; index < 100; index++) {
       const nowMs = startMs + index * 100;
       expect(seen.remember(store, { ...payment, eventId: `e${index}` }, nowMs)).toBe(true);
-      from = await seen.forget(store, nowMs, from);
+      from = await seen.forget(store, nowMs, from, 1_000);
       expect(store.entries.size).toBeLessThanOrEqual(20);
       for (let age = 0; age <= Math.min(10, index); age++) {
         expect(seen.remember(store, { ...payment, eventId: `e${index - age}` }, nowMs)).toBe(false);
@@ -47,16 +47,16 @@ describe('SeenEvents', () => {
   it('forgets a bounded number at once, and goes on where it was', async () => {
     const seen = new SeenEvents({ deduplicationWindowMs: windowMs });
     const store = new MemoryStore();
-    for (let index = 0; index < 2.5 * forgottenAtOnce; index++) seen.remember(store, { ...payment, eventId: `e${index}` }, startMs);
+    for (let index = 0; index < 250; index++) seen.remember(store, { ...payment, eventId: `e${index}` }, startMs);
     const kept = startMs + 2 * windowMs;
     seen.remember(store, payment, kept);
     const sizes: number[] = [];
     let from = '';
     for (let call = 0; call < 4; call++) {
-      from = await seen.forget(store, kept, from);
+      from = await seen.forget(store, kept, from, 100);
       sizes.push(store.entries.size - 1);
     }
-    expect(sizes).toEqual([1.5 * forgottenAtOnce, 0.5 * forgottenAtOnce, 0, 0]);
+    expect(sizes).toEqual([150, 50, 0, 0]);
     expect(seen.remember(store, payment, kept)).toBe(false);
   });
 });

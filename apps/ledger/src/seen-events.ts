@@ -5,9 +5,6 @@ import { SETTINGS, type Settings } from './settings.js';
 
 type SeenStore = KeyValueStore<string, bigint>;
 
-/** Ids that one call of `forget` deletes at most. */
-export const forgottenAtOnce = 10_000;
-
 /**
  * Remembers event ids for the deduplication window.
  *
@@ -36,12 +33,13 @@ export class SeenEvents {
    * Deletes ids that no payment can be compared with any more, a bounded number at a time: a whole window of them would fill the memory, and
    * hold up the payments.
    * @param from what the last call returned: there is nothing before it. At first the empty text.
+   * @param idsMax how many are deleted at most
    * @returns where the next call goes on
    */
-  async forget(store: SeenStore, streamTimeMs: number, from: string): Promise<string> {
+  async forget(store: SeenStore, streamTimeMs: number, from: string, idsMax: number): Promise<string> {
     const oldestKept = windowName(Math.max(0, this.windowOf(streamTimeMs) - 1));
     if (from >= oldestKept) return from;
-    let left = forgottenAtOnce;
+    let left = idsMax;
     for await (const [key] of store.range(from, oldestKept)) {
       store.delete(key);
       left -= 1;
